@@ -1,0 +1,1 @@
+//! In-memory PTX cache: lock-free hits, one lowering per key, exact byte accounting.

@@ -1,0 +1,2 @@
+//! The binary `ptx`.
+fn main() {}

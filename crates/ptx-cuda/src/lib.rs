@@ -1,0 +1,1 @@
+//! Loaded CUDA modules: PTX text or cubin in, ready function out.

@@ -1,0 +1,1 @@
+//! Crash-safe, self-healing, bounded directory of compiled artifacts shared by processes.

@@ -1,0 +1,1 @@
+//! Chooses which entries stay: monotone submodular maximisation under count and byte budgets.

@@ -1,0 +1,1 @@
+//! A small reference kernel IR with a PTX emitter.
