@@ -1,1 +1,3 @@
-//! In-memory PTX cache: lock-free hits, one lowering per key, exact byte accounting.
+//! In-memory PTX cache.
+mod store;
+pub use store::{Artifact, Claim, Store, StoreError};
