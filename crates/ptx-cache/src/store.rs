@@ -61,6 +61,11 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// Where the tier cannot tell. The cache goes on as with [`Claim::Unheld`].
     fn claim(&self, key: &PtxKey) -> Result<Claim, StoreError>;
+
+    /// Damaged artifacts that this tier has set aside since it was opened.
+    fn quarantined(&self) -> u64 {
+        0
+    }
 }
 
 /// What came of claiming a key.

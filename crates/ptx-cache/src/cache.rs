@@ -1,0 +1,296 @@
+//! The operations of the cache in memory.
+
+use std::error::Error;
+use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use crossbeam_epoch::pin;
+use crossbeam_utils::CachePadded;
+use ptx_key::BuildKeyHasher;
+
+use crate::accounting::Accounting;
+use crate::clock::Clock;
+use crate::counters::Counts;
+use crate::flight::{Flights, Joined};
+use crate::shard::Shard;
+use crate::slot::{About, Slot};
+use crate::sync::Mutex;
+use crate::{CacheError, Config, EntryReport, Made, Origin, Pinned, Served, Snapshot, Weigh};
+
+/// A cache in memory: hits without a lock, one making of a value per key, exact accounting.
+///
+/// Keys are plain values, hashed by `S`; keys of `ptx-key` are digests already and cost nothing to
+/// hash. Values are cloned out, so they are `Arc`s or the like: cloning must be cheap and must not
+/// panic.
+///
+/// Dropping a value that was retired happens later, on whichever thread of the process next
+/// passes an epoch: a value's drop must not block on what a caller of this cache may hold.
+///
+/// ```
+/// use std::sync::Arc;
+/// use ptx_cache::{Cache, Config, Made};
+/// use ptx_key::PtxKey;
+///
+/// let cache: Cache<PtxKey, Arc<str>> = Cache::new(Config::default());
+/// let key = PtxKey::from_bytes([7; 32]);
+/// let made = cache.get_or_make(key, || Ok::<_, std::fmt::Error>(Made::new("text".into())))?;
+/// assert_eq!(&*made.value, "text");
+/// assert!(Arc::ptr_eq(&cache.get(&key).unwrap(), &made.value));
+/// # Ok::<(), ptx_cache::CacheError>(())
+/// ```
+pub struct Cache<K: 'static, V: 'static, S = BuildKeyHasher> {
+    /// A power of two of them.
+    pub(crate) shards: Box<[Shard<K, V>]>,
+    flights: Box<[CachePadded<Flights<K, V, S>>]>,
+    hasher: S,
+    config: ArcSwap<Config>,
+    pub(crate) accounting: CachePadded<Accounting>,
+    pub(crate) clock: Clock,
+    /// Held by the one thread that chooses who stays.
+    pub(crate) choosing: Mutex<()>,
+    pub(crate) counts: Counts,
+}
+
+impl<K, V> Cache<K, V>
+where
+    K: Copy + Eq + Hash + Send + Sync + 'static,
+    V: Weigh + Clone + Send + Sync + 'static,
+{
+    /// An empty cache for keys that are digests, with shards for this machine's cores.
+    pub fn new(config: Config) -> Self {
+        Self::with_hasher(config, BuildKeyHasher)
+    }
+}
+
+impl<K, V, S> Cache<K, V, S>
+where
+    K: Copy + Eq + Hash + Send + Sync + 'static,
+    V: Weigh + Clone + Send + Sync + 'static,
+    S: BuildHasher + Clone,
+{
+    /// An empty cache whose keys are hashed by `hasher`: `ahash::RandomState` for keys that are
+    /// not digests.
+    pub fn with_hasher(config: Config, hasher: S) -> Self {
+        let cores = std::thread::available_parallelism().map_or(8, usize::from);
+        let shards = (cores * 4).next_power_of_two().min(256);
+        Self {
+            shards: (0..shards).map(|_| Shard::new()).collect(),
+            flights: (0..shards).map(|_| CachePadded::new(Flights::new(hasher.clone()))).collect(),
+            hasher,
+            config: ArcSwap::from_pointee(config),
+            accounting: CachePadded::new(Accounting::new()),
+            clock: Clock::start(),
+            choosing: Mutex::new(()),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The value of `key`, if it is resident.
+    #[inline]
+    pub fn get(&self, key: &K) -> Option<V> {
+        self.with(key, V::clone)
+    }
+
+    /// Gives the value of `key` to `read`, if it is resident. Nothing is cloned, so many cores may
+    /// read one hot value and none of them writes a line that the others read.
+    #[inline]
+    pub fn with<R>(&self, key: &K, read: impl FnOnce(&V) -> R) -> Option<R> {
+        self.pin().get(key).map(read)
+    }
+
+    /// Pins the thread for several lookups: each is cheaper, and values can be borrowed.
+    ///
+    /// While it lives, nothing that any cache retires can be freed: keep it for a burst of
+    /// dispatches, not for a wait.
+    #[inline]
+    pub fn pin(&self) -> Pinned<'_, K, V, S> {
+        Pinned::new(self)
+    }
+
+    /// The value of `key`: resident, or from another thread that is making it, or made by `make`.
+    ///
+    /// `make` runs in this thread, outside every lock. It may ask this or another cache for other
+    /// keys.
+    ///
+    /// # Errors
+    ///
+    /// `make`'s error as [`CacheError::Lowering`], in this thread and in all that waited for it;
+    /// nothing is kept, and the next request makes again. [`CacheError::Panicked`] to those who
+    /// waited for a maker that panicked. [`CacheError::Reentry`] and [`CacheError::Circle`] where
+    /// waiting could never end.
+    ///
+    /// # Panics
+    ///
+    /// Where `make` does, in this thread alone.
+    pub fn get_or_make<E>(
+        &self,
+        key: K,
+        make: impl FnOnce() -> Result<Made<V>, E>,
+    ) -> Result<Served<V>, CacheError>
+    where
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.get_or_try(key, || {
+            make().map_err(|error| CacheError::Lowering(Arc::from(error.into())))
+        })
+    }
+
+    /// [`get_or_make`](Self::get_or_make) with an error that is the cache's own.
+    pub(crate) fn get_or_try(
+        &self,
+        key: K,
+        make: impl FnOnce() -> Result<Made<V>, CacheError>,
+    ) -> Result<Served<V>, CacheError> {
+        match self.resident(&key) {
+            Some(value) => Ok(Served { value, origin: Origin::Memory }),
+            None => self.make_once(key, make),
+        }
+    }
+
+    #[cold]
+    fn make_once(
+        &self,
+        key: K,
+        make: impl FnOnce() -> Result<Made<V>, CacheError>,
+    ) -> Result<Served<V>, CacheError> {
+        let flights = &self.flights[self.shard_number(self.hash(&key))];
+        let leading = match flights.join(key, || self.resident(&key)) {
+            Joined::Published(value) => return Ok(Served { value, origin: Origin::Memory }),
+            Joined::Waiting(flight) => {
+                let result = flight.result();
+                self.counts.lookups.missed();
+                let counts = &self.counts;
+                if result.is_ok() { &counts.coalesced } else { &counts.failed }.add(1);
+                return result.map(|value| Served { value, origin: Origin::Coalesced });
+            }
+            Joined::Leading(leading) => leading,
+        };
+        self.counts.lookups.missed();
+        let started = Instant::now();
+        let result = make().map(|made| {
+            let value = made.value.clone();
+            self.publish(key, made, started.elapsed());
+            value
+        });
+        if result.is_ok() { &self.counts.made } else { &self.counts.failed }.add(1);
+        leading.land(result.clone());
+        result.map(|value| Served { value, origin: Origin::Made })
+    }
+
+    /// The value of `key` if it is resident, counted as a hit; an absent one is not counted.
+    #[inline]
+    fn resident(&self, key: &K) -> Option<V> {
+        self.pin().hit(key).cloned()
+    }
+
+    /// Makes `made` the value of `key`, in place of the one there was. Whether it was kept: what
+    /// alone exceeds the budget is not.
+    pub fn insert(&self, key: K, made: Made<V>) -> bool {
+        self.publish(key, made, Duration::ZERO)
+    }
+
+    /// Takes out the value of `key`.
+    pub fn remove(&self, key: &K) -> Option<V> {
+        let guard = pin();
+        let hash = self.hash(key);
+        let slot = self.shards[self.shard_number(hash)].remove_if(hash, key, |_| true, &guard)?;
+        self.accounting.release(slot.value.weight());
+        Some(slot.value.clone())
+    }
+
+    /// Takes out every value that is resident when this is called, and sets the counts to zero.
+    /// Values that are being made are published afterwards.
+    pub fn clear(&self) {
+        let guard = pin();
+        for shard in &self.shards {
+            shard.clear(|slot| self.accounting.release(slot.value.weight()), &guard);
+        }
+        guard.flush();
+        self.counts.clear();
+    }
+
+    /// Changes the settings. A smaller budget is met before this returns.
+    pub fn reconfigure(&self, config: Config) {
+        let budget = config.budget;
+        self.config.store(Arc::new(config));
+        if !budget.holds(self.accounting.resident()) {
+            self.make_room(None);
+        }
+    }
+
+    /// The settings in force.
+    pub fn config(&self) -> Arc<Config> {
+        self.config.load_full()
+    }
+
+    /// Every resident entry, in no order.
+    pub fn entries(&self) -> Vec<EntryReport<K>> {
+        let guard = pin();
+        let tick = self.clock.tick();
+        let now = self.clock.seconds();
+        let slots = self.shards.iter().flat_map(|shard| shard.entries(&guard));
+        slots
+            .map(|slot| EntryReport {
+                key: slot.key,
+                bytes: slot.value.weight(),
+                uses: slot.usage.at(tick).0,
+                age: Duration::from_secs(now.saturating_sub(slot.born_seconds).into()),
+                cost: slot.cost(),
+            })
+            .collect()
+    }
+
+    /// The counts since the start or the last [`clear`](Self::clear).
+    pub fn snapshot(&self) -> Snapshot {
+        let guard = pin();
+        let index: usize = self.shards.iter().map(|shard| shard.index_size(&guard)).sum();
+        Snapshot {
+            resident: self.accounting.resident(),
+            index_bytes: index as u64,
+            ..self.counts.snapshot()
+        }
+    }
+
+    fn publish(&self, key: K, made: Made<V>, took: Duration) -> bool {
+        let weight = made.value.weight();
+        if !self.reserve(weight) {
+            self.counts.not_kept.add(1);
+            return false;
+        }
+        let hash = self.hash(&key);
+        let family = made.family.map_or(hash, |family| family.prefix());
+        let about = About {
+            cost: made.cost.unwrap_or(took),
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "32 uniform bits tell families apart"
+            )]
+            family: family as u32,
+            born_seconds: self.clock.seconds(),
+        };
+        let tick = self.clock.inserted(self.config.load().half_life);
+        let slot = Slot::new(key, made.value, about, tick);
+        let guard = pin();
+        let shard = &self.shards[self.shard_number(hash)];
+        if let Some(old) = shard.insert(hash, slot, |key| self.hash(key), &guard) {
+            self.accounting.release(old.value.weight());
+        }
+        true
+    }
+
+    #[inline]
+    pub(crate) fn hash(&self, key: &K) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    /// Bits that neither the tag (the top seven) nor the group (the low ones) takes.
+    #[inline]
+    pub(crate) fn shard_number(&self, hash: u64) -> usize {
+        (hash >> 40) as usize & (self.shards.len() - 1)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

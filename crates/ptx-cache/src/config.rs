@@ -1,0 +1,59 @@
+//! What can be set, at the start and while the cache is in use.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{Budget, FamilyRetention, Retention};
+
+/// Settings of a cache. All of them can be changed live, with
+/// [`Cache::reconfigure`](crate::Cache::reconfigure).
+#[derive(Clone)]
+pub struct Config {
+    /// How much may be resident. Never exceeded.
+    pub budget: Budget,
+    /// When an insertion meets a full budget, residents are retired down to this share of it, in
+    /// percent, so that the choice is paid for once in many insertions. Between 0 and 100.
+    pub low_water_percent: u8,
+    /// Insertions after which an unused entry's count of uses has halved. At least 1 counts.
+    pub half_life: u64,
+    /// Chooses who stays.
+    pub retention: Arc<dyn Retention>,
+}
+
+impl Default for Config {
+    /// 16,384 entries, 256 MiB, low water at 87 percent, uses halve every 2,048 insertions, and
+    /// [`FamilyRetention`].
+    fn default() -> Self {
+        Self {
+            budget: Budget { entries: 16_384, bytes: 256 << 20 },
+            low_water_percent: 87,
+            half_life: 2_048,
+            retention: Arc::new(FamilyRetention::default()),
+        }
+    }
+}
+
+impl Config {
+    /// The default settings with this budget, and a half-life to match its entries.
+    pub fn with_budget(budget: Budget) -> Self {
+        let half_life = (budget.countable().entries / 8).max(1);
+        Self { budget, half_life, ..Self::default() }
+    }
+
+    /// What residents are retired down to.
+    pub(crate) fn low_water(&self) -> Budget {
+        let percent = u64::from(self.low_water_percent.min(100));
+        let Budget { entries, bytes } = self.budget.countable();
+        Budget { entries: entries * percent / 100, bytes: bytes * percent / 100 }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("budget", &self.budget)
+            .field("low_water_percent", &self.low_water_percent)
+            .field("half_life", &self.half_life)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,110 @@
+//! Making room: the insertion that meets a full budget chooses who stays and retires the others.
+//!
+//! Hits go on meanwhile, and so do lowerings of other keys; only insertions that need room wait.
+
+use std::hash::{BuildHasher, Hash};
+
+use crossbeam_epoch::{Guard, pin};
+
+use crate::slot::Slot;
+use crate::sync::lock;
+use crate::{Budget, Cache, Candidate, Resident, Weigh};
+
+/// How often an insertion makes room before it goes without being kept: others may take each
+/// time what it made.
+const MOST_ATTEMPTS: u32 = 16;
+
+impl<K, V, S> Cache<K, V, S>
+where
+    K: Copy + Eq + Hash + Send + Sync + 'static,
+    V: Weigh + Clone + Send + Sync + 'static,
+    S: BuildHasher + Clone,
+{
+    /// Counts an entry of `weight` bytes in, and makes room for it where there is none. Whether
+    /// it was counted: what alone exceeds the budget is not.
+    pub(crate) fn reserve(&self, weight: u64) -> bool {
+        for _ in 0..MOST_ATTEMPTS {
+            let budget = self.config().budget;
+            if self.accounting.reserve(weight, budget) {
+                return true;
+            }
+            if !budget.countable().holds(Resident { entries: 1, bytes: weight }) {
+                return false;
+            }
+            self.make_room(Some(weight));
+        }
+        false
+    }
+
+    /// Retires residents down to the low water, with room for an entry of `incoming` bytes on top.
+    pub(crate) fn make_room(&self, incoming: Option<u64>) {
+        let _choosing = lock(&self.choosing);
+        let config = self.config();
+        let beside = |budget: Budget| match incoming {
+            Some(weight) => Budget {
+                entries: budget.entries.saturating_sub(1),
+                bytes: budget.bytes.saturating_sub(weight),
+            },
+            None => budget,
+        };
+        let most = beside(config.budget.countable());
+        if most.holds(self.accounting.resident()) {
+            return;
+        }
+        let guard = pin();
+        let residents: Vec<&Slot<K, V>> =
+            self.shards.iter().flat_map(|shard| shard.entries(&guard)).collect();
+        let tick = self.clock.tick();
+        let candidates: Vec<Candidate> =
+            residents.iter().map(|slot| candidate(slot, tick)).collect();
+        let mut kept = within(beside(config.low_water()), &candidates, &*config.retention);
+        if !kept.contains(&true) {
+            // Few large entries: below the low water there is room for none, within the budget
+            // there may be.
+            kept = within(most, &candidates, &*config.retention);
+        }
+        for (slot, _) in residents.iter().zip(kept).filter(|(_, kept)| !kept) {
+            self.retire(slot, &guard);
+        }
+        guard.flush();
+    }
+
+    fn retire(&self, slot: &Slot<K, V>, guard: &Guard) {
+        let hash = self.hash(&slot.key);
+        let shard = &self.shards[self.shard_number(hash)];
+        // An entry that took this one's place in the meantime was not judged and stays. One that
+        // moved to a new table is another slot with the same usage: it is judged next time.
+        let same = |current: &Slot<K, V>| std::ptr::eq(current, slot);
+        if let Some(retired) = shard.remove_if(hash, &slot.key, same, guard) {
+            let weight = retired.value.weight();
+            self.accounting.release(weight);
+            self.counts.evicted_entries.add(1);
+            self.counts.evicted_bytes.add(weight);
+        }
+    }
+}
+
+fn candidate<K, V: Weigh>(slot: &Slot<K, V>, tick: u32) -> Candidate {
+    let (uses, idle) = slot.usage.at(tick);
+    Candidate { bytes: slot.value.weight(), uses, idle, cost: slot.cost(), family: slot.family }
+}
+
+/// Which candidates the retention keeps, cut to the budget.
+fn within(budget: Budget, candidates: &[Candidate], retention: &dyn crate::Retention) -> Vec<bool> {
+    let mut kept = vec![false; candidates.len()];
+    let mut held = Resident::default();
+    for position in retention.keep(candidates, budget) {
+        let Some((place, candidate)) = kept.get_mut(position).zip(candidates.get(position)) else {
+            continue;
+        };
+        let grown = Resident {
+            entries: held.entries + 1,
+            bytes: held.bytes.saturating_add(candidate.bytes),
+        };
+        if !*place && budget.holds(grown) {
+            *place = true;
+            held = grown;
+        }
+    }
+    kept
+}

@@ -1,0 +1,190 @@
+//! One shard: a table behind an epoch pointer. Readers pin and probe; writers take the shard's
+//! lock, and what they unlink is dropped once no reader can look at it.
+//!
+//! # Invariants
+//!
+//! - **Pinned.** A table is reached only through the epoch pointer, under a guard that was taken
+//!   before the pointer was loaded. A replaced table is freed, and a value that was taken out is
+//!   dropped, only through `Guard::defer*`, after every such guard is gone (Fraser, *Practical
+//!   lock-freedom*, 2004, section 5.2.3).
+//! - **Writer lock.** Every write to the current table, and every replacement of it, happens under
+//!   `writer`. That is "One writer" of `table.rs`.
+
+#![allow(unsafe_code, reason = "tables are reached through an epoch pointer, as written above")]
+
+use crossbeam_epoch::{Atomic, Guard, Owned, Shared};
+
+use crate::slot::Slot;
+use crate::sync::{Mutex, MutexGuard, Ordering, lock};
+use crate::table::Table;
+
+/// See the module's invariants.
+pub(crate) struct Shard<K: 'static, V: 'static> {
+    table: Atomic<Table<K, V>>,
+    writer: Mutex<Occupancy>,
+}
+
+/// What the writer knows of the current table.
+#[derive(Debug, Default)]
+struct Occupancy {
+    live: usize,
+    /// Slots written, live and dead.
+    used: usize,
+}
+
+impl<K, V> Shard<K, V>
+where
+    K: Copy + Eq + Send + Sync + 'static,
+    V: Send + Sync + 'static,
+{
+    pub(crate) fn new() -> Self {
+        Self { table: Atomic::new(Table::with_groups(1)), writer: Mutex::new(Occupancy::default()) }
+    }
+
+    /// The entry of `key`.
+    #[inline]
+    pub(crate) fn get<'g>(&self, hash: u64, key: &K, guard: &'g Guard) -> Option<&'g Slot<K, V>> {
+        self.current(guard).find(hash, key).map(|(_, slot)| slot)
+    }
+
+    /// Every entry that stays from the call's start to its end, and perhaps some that do not.
+    pub(crate) fn entries<'g>(&self, guard: &'g Guard) -> impl Iterator<Item = &'g Slot<K, V>> {
+        self.current(guard).live().map(|(_, slot)| slot)
+    }
+
+    /// Publishes an entry; gives back the one that it takes the place of. `hash_of` must be the
+    /// function that gave `hash`.
+    pub(crate) fn insert<'g>(
+        &self,
+        hash: u64,
+        slot: Slot<K, V>,
+        hash_of: impl Fn(&K) -> u64,
+        guard: &'g Guard,
+    ) -> Option<&'g Slot<K, V>> {
+        let mut occupancy = lock(&self.writer);
+        let mut table = self.current(guard);
+        if occupancy.used >= table.room() {
+            table = self.replace(table, &mut occupancy, hash_of, guard);
+        }
+        let replaced = table.find(hash, &slot.key);
+        // SAFETY: the writer lock is held. There is room: the table was replaced if there was none.
+        let published = unsafe { table.publish(hash, slot) };
+        debug_assert!(published.is_some());
+        occupancy.used += 1;
+        occupancy.live += 1;
+        if let Some((place, _)) = replaced {
+            // The new slot is visible before the old one goes: a reader always finds one of them.
+            // SAFETY: the writer lock is held, and `find` under it saw the place live.
+            let value = unsafe { table.take(place) };
+            occupancy.live -= 1;
+            guard.defer(move || drop(value));
+        }
+        replaced.map(|(_, slot)| slot)
+    }
+
+    /// Takes out the entry of `key` if `condition` holds for it.
+    pub(crate) fn remove_if<'g>(
+        &self,
+        hash: u64,
+        key: &K,
+        condition: impl FnOnce(&Slot<K, V>) -> bool,
+        guard: &'g Guard,
+    ) -> Option<&'g Slot<K, V>> {
+        let mut occupancy = lock(&self.writer);
+        let table = self.current(guard);
+        let (place, slot) = table.find(hash, key)?;
+        if !condition(slot) {
+            return None;
+        }
+        // SAFETY: the writer lock is held, and `find` under it saw the place live.
+        let value = unsafe { table.take(place) };
+        occupancy.live -= 1;
+        guard.defer(move || drop(value));
+        Some(slot)
+    }
+
+    /// Takes out every entry and gives each to `taken`, under the writer lock.
+    pub(crate) fn clear(&self, mut taken: impl FnMut(&Slot<K, V>), guard: &Guard) {
+        let mut occupancy = lock(&self.writer);
+        let table = self.current(guard);
+        for (place, slot) in table.live() {
+            taken(slot);
+            // SAFETY: the writer lock is held, and `live` under it saw the place live.
+            let value = unsafe { table.take(place) };
+            guard.defer(move || drop(value));
+        }
+        *occupancy = Occupancy::default();
+        self.publish_table(Table::with_groups(1), &occupancy, guard);
+    }
+
+    /// Bytes of the index: the table without what values point to.
+    pub(crate) fn index_size(&self, guard: &Guard) -> usize {
+        self.current(guard).size() + size_of::<Self>()
+    }
+
+    /// Moves the live entries to a table that has room for as many again before it is replaced
+    /// in turn, so that a replacement is paid for by the insertions it makes room for.
+    fn replace<'g>(
+        &self,
+        old: &Table<K, V>,
+        occupancy: &mut MutexGuard<'_, Occupancy>,
+        hash_of: impl Fn(&K) -> u64,
+        guard: &'g Guard,
+    ) -> &'g Table<K, V> {
+        let crowded = occupancy.live * 2 > old.room();
+        let groups = if crowded { old.groups() * 2 } else { old.groups() };
+        let new = Table::with_groups(groups);
+        // SAFETY: the writer lock makes this thread the one writer of the old table, the new one is
+        // not shared yet and holds twice the live entries, and the old one is unlinked next.
+        unsafe { new.move_from(old, hash_of) };
+        occupancy.used = occupancy.live;
+        self.publish_table(new, occupancy, guard)
+    }
+
+    /// Puts `table` in place of the current one, which owns no value.
+    fn publish_table<'g>(
+        &self,
+        table: Table<K, V>,
+        _locked: &Occupancy,
+        guard: &'g Guard,
+    ) -> &'g Table<K, V> {
+        let new = Owned::new(table).into_shared(guard);
+        // Release publishes the table's slots to the Acquire load in `current`.
+        let old = self.table.swap(new, Ordering::AcqRel, guard);
+        // SAFETY: the old table was just unlinked, by the one thread that holds the writer lock, so
+        // it is retired once and only readers that are pinned still reach it ("Pinned").
+        unsafe { guard.defer_destroy(old) };
+        // SAFETY: the new table is alive and can be retired only through an epoch that `guard` ends.
+        unsafe { Self::reach(new) }
+    }
+
+    #[inline]
+    fn current<'g>(&self, guard: &'g Guard) -> &'g Table<K, V> {
+        // Acquire pairs with the AcqRel swap in `publish_table`.
+        let shared = self.table.load(Ordering::Acquire, guard);
+        // SAFETY: the pointer was loaded under `guard` ("Pinned") and is never null: `new` sets it
+        // and `publish_table` swaps in another table.
+        unsafe { Self::reach(shared) }
+    }
+
+    /// # Safety
+    ///
+    /// `shared` is not null and was loaded or stored under the guard that its lifetime names.
+    #[inline]
+    unsafe fn reach(shared: Shared<'_, Table<K, V>>) -> &Table<K, V> {
+        // SAFETY: as the caller says.
+        unsafe { shared.deref() }
+    }
+}
+
+impl<K: 'static, V: 'static> Drop for Shard<K, V> {
+    fn drop(&mut self) {
+        let table = std::mem::replace(&mut self.table, Atomic::null());
+        // SAFETY: `&mut self` says that no reader or writer is left, so the table is this thread's.
+        let table = unsafe { table.into_owned() };
+        for (place, _) in table.live() {
+            // SAFETY: the table is this thread's alone, and `live` saw the place live.
+            drop(unsafe { table.take(place) });
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! The tiers beneath memory: asked from the fastest down, filled from below, written after a
+//! lowering.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ptx_key::PtxKey;
+
+use crate::counters::Count;
+use crate::{Artifact, CacheError, Claim, Store, StoreError};
+
+/// Whose failure to keep a new artifact is the caller's error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WritePolicy {
+    /// Nobody's: a failed write is counted and the caller gets its text.
+    #[default]
+    Ignore,
+    /// The fastest tier's.
+    FirstTier,
+    /// Any tier's.
+    All,
+}
+
+/// A stack of tiers, fastest first.
+pub(crate) struct Tiers {
+    stack: Vec<Tier>,
+    policy: WritePolicy,
+}
+
+struct Tier {
+    store: Arc<dyn Store>,
+    counts: TierCounts,
+}
+
+#[derive(Default)]
+struct TierCounts {
+    hits: Count,
+    misses: Count,
+    fills: Count,
+    writes: Count,
+    load_failures: Count,
+    write_failures: Count,
+    load_nanos: Count,
+    write_nanos: Count,
+}
+
+/// What one tier did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TierSnapshot {
+    /// The tier's name.
+    pub name: String,
+    /// Requests that it served.
+    pub hits: u64,
+    /// Requests that it had nothing for.
+    pub misses: u64,
+    /// Artifacts of a lower tier that were written to it.
+    pub fills: u64,
+    /// New artifacts that were written to it.
+    pub writes: u64,
+    /// Loads and claims that failed; each went on as a miss.
+    pub load_failures: u64,
+    /// Writes that failed.
+    pub write_failures: u64,
+    /// Damaged artifacts that it set aside.
+    pub quarantined: u64,
+    /// Time in its loads and claims.
+    pub load_time: Duration,
+    /// Time in its writes.
+    pub write_time: Duration,
+}
+
+/// An artifact that a tier had.
+pub(crate) struct Found {
+    pub(crate) artifact: Artifact,
+    pub(crate) tier: usize,
+}
+
+/// Claims on a key in every tier that coordinates; released when dropped.
+pub(crate) struct Claims {
+    _held: Vec<Box<dyn Send>>,
+}
+
+impl Tiers {
+    pub(crate) fn new(stores: Vec<Arc<dyn Store>>, policy: WritePolicy) -> Self {
+        let tier = |store| Tier { store, counts: TierCounts::default() };
+        Self { stack: stores.into_iter().map(tier).collect(), policy }
+    }
+
+    pub(crate) fn name(&self, tier: usize) -> &str {
+        self.stack.get(tier).map_or("", |tier| tier.store.name())
+    }
+
+    pub(crate) fn snapshots(&self) -> Vec<TierSnapshot> {
+        self.stack.iter().map(Tier::snapshot).collect()
+    }
+
+    pub(crate) fn clear_counts(&self) {
+        self.stack.iter().for_each(|tier| tier.counts.clear());
+    }
+
+    /// The artifact from the fastest tier that has it; the tiers above are filled with it.
+    pub(crate) fn load(&self, key: &PtxKey) -> Option<Found> {
+        let hit = |(number, tier): (usize, &Tier)| Some((number, tier.load(key)?));
+        let (tier, artifact) = self.stack.iter().enumerate().find_map(hit)?;
+        self.fill_above(tier, key, &artifact);
+        Some(Found { artifact, tier })
+    }
+
+    /// Claims `key` in every tier, from the fastest down, unless a tier has the artifact by then.
+    pub(crate) fn claim(&self, key: &PtxKey) -> Result<Claims, Found> {
+        let mut held = Vec::new();
+        for (number, tier) in self.stack.iter().enumerate() {
+            match tier.claim(key) {
+                Claim::Held(claim) => held.push(claim),
+                Claim::Published(artifact) => {
+                    self.fill_above(number, key, &artifact);
+                    return Err(Found { artifact, tier: number });
+                }
+                Claim::Unheld => {}
+            }
+        }
+        Ok(Claims { _held: held })
+    }
+
+    /// Writes a new artifact to every tier.
+    ///
+    /// # Errors
+    ///
+    /// The first failure that the policy does not ignore, after every tier was tried.
+    pub(crate) fn write(&self, key: &PtxKey, artifact: &Artifact) -> Result<(), CacheError> {
+        let mut outcome = Ok(());
+        for (number, tier) in self.stack.iter().enumerate() {
+            let Err(source) = tier.write(key, artifact, &tier.counts.writes) else { continue };
+            let counts = match self.policy {
+                WritePolicy::Ignore => false,
+                WritePolicy::FirstTier => number == 0,
+                WritePolicy::All => true,
+            };
+            if counts && outcome.is_ok() {
+                let tier = tier.store.name().to_owned();
+                outcome = Err(CacheError::Store { tier, source: Arc::from(source) });
+            }
+        }
+        outcome
+    }
+
+    /// Takes `key` out of every tier.
+    ///
+    /// # Errors
+    ///
+    /// The first failure, after every tier was tried.
+    pub(crate) fn remove(&self, key: &PtxKey) -> Result<bool, CacheError> {
+        let mut outcome = Ok(false);
+        for tier in &self.stack {
+            match tier.store.remove(key) {
+                Ok(removed) => outcome = outcome.map(|before| before || removed),
+                Err(source) => {
+                    let tier = tier.store.name().to_owned();
+                    outcome =
+                        outcome.and(Err(CacheError::Store { tier, source: Arc::from(source) }));
+                }
+            }
+        }
+        outcome
+    }
+
+    fn fill_above(&self, tier: usize, key: &PtxKey, artifact: &Artifact) {
+        for above in self.stack.iter().take(tier) {
+            // A failed fill is counted by the tier and changes nothing for the caller, whose
+            // artifact is safe where it was.
+            let _ = above.write(key, artifact, &above.counts.fills);
+        }
+    }
+}
+
+impl TierCounts {
+    fn clear(&self) {
+        let all = [
+            &self.hits,
+            &self.misses,
+            &self.fills,
+            &self.writes,
+            &self.load_failures,
+            &self.write_failures,
+            &self.load_nanos,
+            &self.write_nanos,
+        ];
+        all.into_iter().for_each(Count::clear);
+    }
+}
+
+impl Tier {
+    fn load(&self, key: &PtxKey) -> Option<Artifact> {
+        let loaded = timed(&self.counts.load_nanos, || self.store.load(key));
+        let artifact = loaded.unwrap_or_else(|error| {
+            self.load_failed(&error);
+            None
+        });
+        let count = if artifact.is_some() { &self.counts.hits } else { &self.counts.misses };
+        count.add(1);
+        artifact
+    }
+
+    fn claim(&self, key: &PtxKey) -> Claim {
+        let claim = timed(&self.counts.load_nanos, || self.store.claim(key));
+        let claim = claim.unwrap_or_else(|error| {
+            self.load_failed(&error);
+            Claim::Unheld
+        });
+        if matches!(claim, Claim::Published(_)) {
+            self.counts.hits.add(1);
+        }
+        claim
+    }
+
+    fn write(&self, key: &PtxKey, artifact: &Artifact, done: &Count) -> Result<(), StoreError> {
+        let outcome = timed(&self.counts.write_nanos, || self.store.store(key, artifact));
+        match &outcome {
+            Ok(()) => done.add(1),
+            Err(error) => {
+                self.counts.write_failures.add(1);
+                tracing::debug!(tier = self.store.name(), %error, "a tier could not keep an artifact");
+            }
+        }
+        outcome
+    }
+
+    fn load_failed(&self, error: &StoreError) {
+        self.counts.load_failures.add(1);
+        tracing::debug!(tier = self.store.name(), %error, "a tier could not tell what it has");
+    }
+
+    fn snapshot(&self) -> TierSnapshot {
+        let counts = &self.counts;
+        TierSnapshot {
+            name: self.store.name().to_owned(),
+            hits: counts.hits.get(),
+            misses: counts.misses.get(),
+            fills: counts.fills.get(),
+            writes: counts.writes.get(),
+            load_failures: counts.load_failures.get(),
+            write_failures: counts.write_failures.get(),
+            quarantined: self.store.quarantined(),
+            load_time: Duration::from_nanos(counts.load_nanos.get()),
+            write_time: Duration::from_nanos(counts.write_nanos.get()),
+        }
+    }
+}
+
+fn timed<R>(nanos: &Count, work: impl FnOnce() -> R) -> R {
+    let started = Instant::now();
+    let result = work();
+    nanos.add(u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    result
+}
