@@ -107,7 +107,8 @@ const fn unpack(packed: u64) -> Resident {
     Resident { entries: packed >> BYTES_BITS, bytes: packed & Budget::MOST_BYTES }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -21,22 +21,23 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// 16,384 entries, 256 MiB, low water at 87 percent, uses halve every 2,048 insertions, and
+    /// 16,384 entries, 256 MiB, low water at 87 percent, uses halve every 16,384 insertions, and
     /// [`FamilyRetention`].
     fn default() -> Self {
         Self {
             budget: Budget { entries: 16_384, bytes: 256 << 20 },
             low_water_percent: 87,
-            half_life: 2_048,
+            half_life: 16_384,
             retention: Arc::new(FamilyRetention::default()),
         }
     }
 }
 
 impl Config {
-    /// The default settings with this budget, and a half-life to match its entries.
+    /// The default settings with this budget, and as many insertions to a half-life as it has
+    /// entries.
     pub fn with_budget(budget: Budget) -> Self {
-        let half_life = (budget.countable().entries / 8).max(1);
+        let half_life = budget.countable().entries.max(1);
         Self { budget, half_life, ..Self::default() }
     }
 

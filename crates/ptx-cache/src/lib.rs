@@ -7,6 +7,8 @@ mod config;
 mod counters;
 mod error;
 mod flight;
+#[cfg(all(test, loom))]
+mod loom_models;
 mod made;
 mod pinned;
 mod ptx_cache;

@@ -1,6 +1,9 @@
 //! Who stays when the budget is full.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use ptx_eviction::{Budgets, Curve, Entry, Retainer};
 
 use crate::Budget;
 
@@ -9,8 +12,8 @@ use crate::Budget;
 pub struct Candidate {
     /// What it weighs, in bytes.
     pub bytes: u64,
-    /// Recent uses: halved with each half-life since.
-    pub uses: u32,
+    /// Recent uses, halved with each half-life: between 0 and 255.
+    pub uses: f64,
     /// Half-lives since the last use.
     pub idle: u32,
     /// What the next miss would cost.
@@ -30,17 +33,54 @@ pub trait Retention: Send + Sync + 'static {
     fn keep(&self, candidates: &[Candidate], budget: Budget) -> Vec<usize>;
 }
 
-/// Temporary until the solver's glue.
-#[derive(Clone, Debug, Default)]
-pub struct FamilyRetention {}
+/// The default: worth is expected reuse times the cost of the next miss, against bytes, with
+/// diminishing returns among variants of one program.
+///
+/// The worth of a family grows as the square root of what its variants add, so a family in use
+/// keeps its most valuable variants before a second copy of the same idea takes the place of
+/// another program. The choice is the submodular maximisation of `ptx-eviction`'s
+/// [`Retainer`]: exact for few entries, density greedy with the best singleton for many.
+pub struct FamilyRetention {
+    retainer: Mutex<Retainer>,
+}
+
+impl Default for FamilyRetention {
+    fn default() -> Self {
+        Self::new(Curve::SquareRoot)
+    }
+}
+
+impl FamilyRetention {
+    /// Families whose worth grows along `curve`.
+    pub fn new(curve: Curve) -> Self {
+        Self { retainer: Mutex::new(Retainer::new(curve)) }
+    }
+}
 
 impl Retention for FamilyRetention {
     fn keep(&self, candidates: &[Candidate], budget: Budget) -> Vec<usize> {
-        let _ = budget;
-        let mut order: Vec<usize> = (0..candidates.len()).collect();
-        order.sort_by_key(|i| {
-            std::cmp::Reverse(candidates.get(*i).map(|c| u128::from(c.uses) * c.cost.as_nanos()))
-        });
-        order
+        let entries: Vec<Entry> = candidates.iter().map(entry).collect();
+        let budgets = Budgets {
+            entries: usize::try_from(budget.entries).unwrap_or(usize::MAX),
+            bytes: budget.bytes,
+        };
+        let mut retainer = self.retainer.lock().unwrap_or_else(PoisonError::into_inner);
+        match retainer.retain(&entries, budgets) {
+            Ok(kept) => kept.entries.to_vec(),
+            // Worths are finite and not negative, so the solver has nothing to refuse. If it did,
+            // keeping what comes first would still keep the budget.
+            Err(_) => (0..candidates.len()).collect(),
+        }
+    }
+}
+
+fn entry(candidate: &Candidate) -> Entry {
+    // A lowering too fast to measure still has some worth, or it could never be told from another.
+    let cost = candidate.cost.as_secs_f64().max(1e-6);
+    Entry {
+        worth: candidate.uses * cost,
+        bytes: candidate.bytes,
+        family: candidate.family.into(),
+        pinned: false,
     }
 }

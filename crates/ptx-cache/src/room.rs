@@ -52,8 +52,10 @@ where
             return;
         }
         let guard = pin();
-        let residents: Vec<&Slot<K, V>> =
+        let mut residents: Vec<&Slot<K, V>> =
             self.shards.iter().flat_map(|shard| shard.entries(&guard)).collect();
+        // Retention breaks ties by position: the same keys come in the same order in every run.
+        residents.sort_unstable_by_key(|slot| self.hash(&slot.key));
         let tick = self.clock.tick();
         let candidates: Vec<Candidate> =
             residents.iter().map(|slot| candidate(slot, tick)).collect();

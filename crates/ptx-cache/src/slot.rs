@@ -87,9 +87,11 @@ impl Usage {
     }
 
     /// Uses, halved for each tick since the last one, and the number of those ticks.
-    pub(crate) fn at(&self, tick: u32) -> (u32, u32) {
+    pub(crate) fn at(&self, tick: u32) -> (f64, u32) {
         let word = self.0.load(Ordering::Relaxed);
-        (decayed(word, tick), idle_ticks(word, tick))
+        let idle = idle_ticks(word, tick);
+        let halvings = i32::try_from(idle).unwrap_or(i32::MAX);
+        (f64::from(word & MOST_USES) * 0.5_f64.powi(halvings), idle)
     }
 
     /// A copy for the table that takes this one's place.
@@ -112,6 +114,7 @@ fn decayed(word: u32, tick: u32) -> u32 {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
     use std::sync::Arc;
@@ -127,18 +130,18 @@ mod tests {
         for _ in 0..1000 {
             usage.record(5);
         }
-        assert_eq!(usage.at(5), (MOST_USES, 0));
+        assert_eq!(usage.at(5), (255.0, 0));
     }
 
     #[test]
     fn uses_halve_with_each_tick_and_a_use_counts_on_from_there() {
         let usage = Usage::once(0);
         (0..15).for_each(|_| usage.record(0));
-        assert_eq!(usage.at(0), (16, 0));
-        assert_eq!(usage.at(3), (2, 3));
-        assert_eq!(usage.at(100), (0, 100));
+        assert_eq!(usage.at(0), (16.0, 0));
+        assert_eq!(usage.at(3), (2.0, 3));
+        assert_eq!(usage.at(6), (0.25, 6));
         usage.record(2);
-        assert_eq!(usage.at(2), (5, 0));
+        assert_eq!(usage.at(2), (5.0, 0));
     }
 
     #[test]

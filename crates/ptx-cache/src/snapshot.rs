@@ -40,7 +40,7 @@ pub struct EntryReport<K> {
     /// What it weighs, in bytes.
     pub bytes: u64,
     /// Recent uses: halved with each [half-life](crate::Config::half_life), at most 255.
-    pub uses: u32,
+    pub uses: f64,
     /// How long it has been resident, to the second.
     pub age: Duration,
     /// What making it took.

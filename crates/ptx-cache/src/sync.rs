@@ -8,11 +8,13 @@
 pub(crate) use loom::{
     sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     sync::{Condvar, Mutex, MutexGuard},
+    thread_local,
 };
 #[cfg(not(loom))]
 pub(crate) use std::{
     sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     sync::{Condvar, Mutex, MutexGuard},
+    thread_local,
 };
 
 use std::sync::PoisonError;

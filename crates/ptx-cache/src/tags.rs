@@ -73,6 +73,7 @@ pub(crate) const fn with_tag(word: u64, position: usize, tag: u8) -> u64 {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
     use proptest::prelude::*;

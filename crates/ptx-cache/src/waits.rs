@@ -49,7 +49,7 @@ impl Waiter {
     pub(crate) fn current() -> Self {
         use std::sync::atomic::{AtomicU64, Ordering};
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        thread_local! {
+        crate::sync::thread_local! {
             // Relaxed: only distinctness matters.
             static CURRENT: Waiter = Waiter(NEXT.fetch_add(1, Ordering::Relaxed));
         }
@@ -97,7 +97,7 @@ impl WaitGraph {
         loom::lazy_static! {
             static ref GRAPH: WaitGraph = WaitGraph::new();
         }
-        GRAPH.get()
+        &GRAPH
     }
 
     /// Enters that `waiter` waits for `lead`, unless that wait could never end.
@@ -125,7 +125,8 @@ impl Drop for Waiting<'_> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

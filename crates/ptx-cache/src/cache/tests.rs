@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use ptx_key::PtxKey;
@@ -82,7 +83,7 @@ fn one_making_serves_all_who_ask_at_once() {
                 all_here.wait();
                 let make = || {
                     makings.fetch_add(1, Ordering::SeqCst);
-                    thread::sleep(std::time::Duration::from_millis(30));
+                    thread::sleep(Duration::from_millis(30));
                     Ok::<_, CacheError>(text(7))
                 };
                 assert_eq!(cache.get_or_make(key(1), make).unwrap().value.len(), 7);
@@ -109,7 +110,7 @@ fn an_error_reaches_all_who_waited_and_the_next_request_makes_again() {
             scope.spawn(|| {
                 all_here.wait();
                 let make = || {
-                    thread::sleep(std::time::Duration::from_millis(20));
+                    thread::sleep(Duration::from_millis(20));
                     Err(NoTan)
                 };
                 let error = cache.get_or_make(key(1), make).unwrap_err();
@@ -130,7 +131,7 @@ fn a_panic_wakes_those_who_wait_and_goes_on_in_its_own_thread() {
         let leader = scope.spawn(|| {
             cache.get_or_make(key(1), || -> Result<_, CacheError> {
                 leading.wait();
-                thread::sleep(std::time::Duration::from_millis(50));
+                thread::sleep(Duration::from_millis(50));
                 panic!("the emitter's own")
             })
         });
@@ -223,19 +224,16 @@ fn few_large_entries_over_the_byte_budget_are_never_all_evicted() {
 #[test]
 fn what_is_used_often_and_costs_much_stays_through_a_scan() {
     let cache = cache(64, 1 << 20);
-    let costly = |number: u64| Made {
-        cost: Some(std::time::Duration::from_millis(500)),
-        ..text(number as usize)
-    };
+    let costly = |bytes| Made { cost: Some(Duration::from_millis(500)), ..text(bytes) };
     for number in 0..8 {
-        cache.insert(key(number), costly(100 + number));
+        cache.insert(key(number), costly(100));
     }
     for round in 0..20 {
         for hot in 0..8 {
             assert!(cache.get(&key(hot)).is_some(), "hot entry {hot} was evicted in round {round}");
         }
         for scanned in 0..30 {
-            let cheap = Made { cost: Some(std::time::Duration::from_millis(1)), ..text(100) };
+            let cheap = Made { cost: Some(Duration::from_millis(1)), ..text(100) };
             cache.insert(key(1000 + round * 100 + scanned), cheap);
         }
     }
