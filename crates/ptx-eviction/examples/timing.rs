@@ -93,12 +93,12 @@ fn measure(column: &Column, rounds: usize) -> Result<(), Error> {
     ];
     let mut samples: [Vec<Duration>; 7] = Default::default();
     for _ in 0..rounds {
-        let mut times = samples.iter_mut();
+        let mut columns = samples.iter_mut();
         let mut timed = |run: &mut dyn FnMut() -> Result<(), Error>| {
             let start = Instant::now();
             run()?;
             let elapsed = start.elapsed();
-            if let Some(samples) = times.next() {
+            if let Some(samples) = columns.next() {
                 samples.push(elapsed);
             }
             Ok::<(), Error>(())

@@ -2,10 +2,10 @@
 
 use crate::Error;
 use crate::constraint::Constraint;
-use crate::greedy::{Candidate, by_gain, fill_lazily, refill};
+use crate::greedy::{by_gain, fill_lazily};
 use crate::knapsack::{as_f64, density};
 use crate::objective::{Objective, checked_gain};
-use crate::scratch::{Partial, Scratch, Selection};
+use crate::scratch::{Free, Partial, Scratch, Selection};
 
 /// The most candidates that [`exact_search`] accepts: elements that are not pinned and fit on their own.
 pub const EXACT_CANDIDATES: usize = 14;
@@ -49,23 +49,26 @@ pub(crate) fn search<O: Objective>(
     scratch: &mut Scratch<O::State>,
 ) -> Result<(), Error> {
     scratch.bound_gains(objective)?;
-    let Scratch { base, current, depths, free, heap, order, .. } = scratch;
-    refill(heap, free, base.round(), |element, gain| density(constraint.size(element), 0.0, gain));
-    order.clear();
-    order.extend(std::iter::from_fn(|| heap.pop()));
-    depths.resize_with(depths.len().max(order.len()), Partial::default);
+    let Scratch { base, current, depths, free, queue, .. } = scratch;
+    queue.fill(free, base.room.count, by_gain);
+    // A stable sort would allocate, and the index makes the order total anyway.
+    let price = |free: &Free| density(constraint.size(free.element as usize), 0.0, free.bound);
+    free.sort_unstable_by(|left, right| {
+        let by_density = price(right).total_cmp(&price(left));
+        by_density.then(left.element.cmp(&right.element))
+    });
+    depths.resize_with(depths.len().max(free.len()), Partial::default);
 
-    let mut search = Branching { objective, constraint, order, best: current };
+    let mut search = Branching { objective, constraint, order: free, best: current };
     search.descend(base, depths, 0)?;
-    refill(heap, free, base.round(), by_gain);
-    fill_lazily(objective, constraint, current, heap, by_gain)
+    fill_lazily(objective, constraint, current, queue, by_gain)
 }
 
 struct Branching<'p, O: Objective> {
     objective: &'p O,
     constraint: &'p Constraint<'p>,
     /// The candidates by descending density.
-    order: &'p [Candidate],
+    order: &'p [Free],
     best: &'p mut Partial<O::State>,
 }
 
@@ -110,10 +113,10 @@ impl<O: Objective> Branching<'_, O> {
             }
             let size = self.constraint.size(element);
             if size > left {
-                return bound + candidate.gain * (as_f64(left) / as_f64(size));
+                return bound + candidate.bound * (as_f64(left) / as_f64(size));
             }
             left -= size;
-            bound += candidate.gain;
+            bound += candidate.bound;
         }
         bound
     }

@@ -1,11 +1,9 @@
 //! Byte budgets: greedy by gain per byte.
 
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
-
 use crate::Error;
 use crate::constraint::{Constraint, Room, as_u64};
-use crate::greedy::{Candidate, by_gain, fill_lazily, freshen_top, refill};
+use crate::greedy::{by_gain, fill_lazily};
+use crate::lazy_queue::LazyQueue;
 use crate::objective::{Objective, checked_gain};
 use crate::scratch::{Free, Partial, Scratch, Selection};
 
@@ -34,7 +32,7 @@ use crate::scratch::{Free, Partial, Scratch, Selection};
 ///   [`lazy_greedy`](crate::lazy_greedy).
 /// * A cap on groups together with a byte budget: all budgets are kept, no bound is claimed.
 ///
-/// Ties in density go to the larger gain, then to the lower index. Fills up with what fits, worth something or
+/// Ties in density go to the lower index. Fills up with what fits, worth something or
 /// not.
 ///
 /// # Complexity
@@ -60,11 +58,10 @@ pub(crate) fn search<O: Objective>(
     scratch: &mut Scratch<O::State>,
 ) -> Result<(), Error> {
     scratch.bound_gains(objective)?;
-    let Scratch { base, current, best, free, heap, second_heap, prefix, .. } = scratch;
-    let round = base.round();
+    let Scratch { base, current, best, free, queue, density_queue, prefix, .. } = scratch;
 
-    refill(heap, free, round, by_gain);
-    fill_lazily(objective, constraint, current, heap, by_gain)?;
+    queue.fill(free, base.room.count, by_gain);
+    fill_lazily(objective, constraint, current, queue, by_gain)?;
     if !bytes_bind(constraint, &base.room, free) {
         return Ok(());
     }
@@ -73,9 +70,9 @@ pub(crate) fn search<O: Objective>(
     let density = |element: usize, gain: f64| density(constraint.size(element), slot_price, gain);
     std::mem::swap(best, current);
     current.clone_from(base);
-    refill(heap, free, round, density);
-    refill(second_heap, free, round, by_gain);
-    let addition = fill_by_density(objective, constraint, current, heap, second_heap, density)?;
+    queue.rewind();
+    density_queue.fill(free, base.room.count, density);
+    let addition = fill_by_density(objective, constraint, current, density_queue, queue, density)?;
     prefix.clone_from(&current.chosen);
     if current.value > best.value {
         std::mem::swap(best, current);
@@ -90,8 +87,8 @@ pub(crate) fn search<O: Objective>(
             let gain = checked_gain(objective, &current.state, element)?;
             current.add(objective, constraint, element, gain);
         }
-        refill(heap, free, round, density);
-        fill_lazily(objective, constraint, current, heap, density)?;
+        density_queue.rewind();
+        fill_lazily(objective, constraint, current, density_queue, density)?;
     } else {
         std::mem::swap(best, current);
     }
@@ -111,26 +108,22 @@ fn fill_by_density<O: Objective>(
     objective: &O,
     constraint: &Constraint<'_>,
     partial: &mut Partial<O::State>,
-    by_density: &mut BinaryHeap<Candidate>,
-    by_gain_alone: &mut BinaryHeap<Candidate>,
+    densities: &mut LazyQueue,
+    gains: &mut LazyQueue,
     density: impl Fn(usize, f64) -> f64,
 ) -> Result<Option<Addition>, Error> {
     let mut best: Option<Addition> = None;
-    while let Some(top) = freshen_top(objective, constraint, partial, by_gain_alone, &by_gain)? {
-        let value = partial.value + top.gain;
+    while let Some((element, gain)) = gains.pop(objective, constraint, partial, by_gain)? {
+        gains.push(element, gain);
+        let value = partial.value + gain;
         if best.is_none_or(|best| value > best.value) {
-            best = Some(Addition {
-                prefix_len: partial.chosen.len(),
-                element: top.element as usize,
-                value,
-            });
+            best = Some(Addition { prefix_len: partial.chosen.len(), element, value });
         }
-        drop(top);
-        let Some(top) = freshen_top(objective, constraint, partial, by_density, &density)? else {
+        let densest = densities.pop(objective, constraint, partial, &density)?;
+        let Some((element, gain)) = densest else {
             break;
         };
-        let Candidate { element, gain, .. } = PeekMut::pop(top);
-        partial.add(objective, constraint, element as usize, gain);
+        partial.add(objective, constraint, element, gain);
     }
     Ok(best)
 }
@@ -150,10 +143,11 @@ fn slot_price(room: &Room, free: &[Free]) -> f64 {
     }
 }
 
-/// Gain for each byte of price. What costs nothing comes first.
+/// Gain for each byte of price. What takes no bytes is priced at next to nothing: it always fits, so it does
+/// not matter when it comes.
 pub(crate) fn density(bytes: u64, slot_price: f64, gain: f64) -> f64 {
-    let price = as_f64(bytes) + slot_price;
-    if price == 0.0 { f64::INFINITY } else { gain / price }
+    const NEXT_TO_NOTHING: f64 = 1e-18;
+    gain / (as_f64(bytes) + slot_price).max(NEXT_TO_NOTHING)
 }
 
 #[expect(

@@ -1,10 +1,8 @@
 //! The memory that solvers reuse, and the steps that every solver starts and ends with.
 
-use std::collections::BinaryHeap;
-
 use crate::Error;
 use crate::constraint::{Constraint, Room};
-use crate::greedy::Candidate;
+use crate::lazy_queue::LazyQueue;
 use crate::objective::{Objective, checked_gain, evaluate};
 
 /// Memory that a solver works in, for objectives whose state is `S`. Keep one and pass it to every run: once it
@@ -34,10 +32,8 @@ pub struct Scratch<S> {
     pub(crate) depths: Vec<Partial<S>>,
     /// The elements that may be added to the pinned ones, in index order.
     pub(crate) free: Vec<Free>,
-    pub(crate) heap: BinaryHeap<Candidate>,
-    pub(crate) second_heap: BinaryHeap<Candidate>,
-    /// The candidates of an exact search in the order of branching.
-    pub(crate) order: Vec<Candidate>,
+    pub(crate) queue: LazyQueue,
+    pub(crate) density_queue: LazyQueue,
     /// The order in which density greedy added its elements.
     pub(crate) prefix: Vec<usize>,
     /// Gains as integers in the order of their size, for selection.
@@ -85,12 +81,6 @@ impl<S> Partial<S> {
         self.value += gain;
         self.chosen.push(element);
         self.member[element] = true;
-    }
-
-    /// Counts additions: a gain computed in this round is not out of date. Fits, as there are at most
-    /// `u32::MAX` elements.
-    pub(crate) fn round(&self) -> u32 {
-        u32::try_from(self.chosen.len()).unwrap_or(u32::MAX)
     }
 
     pub(crate) fn is_member(&self, element: usize) -> bool {

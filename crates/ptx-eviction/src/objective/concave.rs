@@ -22,6 +22,7 @@ pub enum Curve {
 impl Curve {
     /// `s·φ((m + w)/s) − s·φ(m/s)`, computed so that in floating point it never grows with `m`: no difference
     /// of large values, only operations whose correctly rounded results are monotone.
+    #[inline]
     fn gain(self, mass: f64, weight: f64, scale: f64) -> f64 {
         if weight == 0.0 || scale == 0.0 {
             return 0.0;
@@ -131,6 +132,7 @@ impl Clone for GroupMass {
 impl Objective for ConcaveOverGroups<'_> {
     type State = GroupMass;
 
+    #[inline]
     fn element_count(&self) -> usize {
         self.weights.len()
     }
@@ -140,12 +142,14 @@ impl Objective for ConcaveOverGroups<'_> {
         state.0.resize(self.group_count, 0.0);
     }
 
+    #[inline]
     fn gain(&self, state: &GroupMass, element: usize) -> f64 {
         let group = self.groups[element] as usize;
         let scale = self.scales.map_or(1.0, |scales| scales[group]);
         self.curve.gain(state.0[group], self.weights[element], scale)
     }
 
+    #[inline]
     fn add(&self, state: &mut GroupMass, element: usize) {
         state.0[self.groups[element] as usize] += self.weights[element];
     }

@@ -39,6 +39,7 @@ impl Clone for BestSimilarity {
 impl<F: Fn(usize, usize) -> f64> Objective for FacilityLocation<F> {
     type State = BestSimilarity;
 
+    #[inline]
     fn element_count(&self) -> usize {
         self.element_count
     }
@@ -48,6 +49,7 @@ impl<F: Fn(usize, usize) -> f64> Objective for FacilityLocation<F> {
         state.0.resize(self.client_count, 0.0);
     }
 
+    #[inline]
     fn gain(&self, state: &BestSimilarity, element: usize) -> f64 {
         let mut gain = 0.0;
         for (client, &best) in state.0.iter().enumerate() {
@@ -61,6 +63,7 @@ impl<F: Fn(usize, usize) -> f64> Objective for FacilityLocation<F> {
         gain
     }
 
+    #[inline]
     fn add(&self, state: &mut BestSimilarity, element: usize) {
         for (client, best) in state.0.iter_mut().enumerate() {
             *best = best.max((self.similarity)(element, client));

@@ -25,18 +25,22 @@ impl<'a> Modular<'a> {
 impl Objective for Modular<'_> {
     type State = ();
 
+    #[inline]
     fn element_count(&self) -> usize {
         self.weights.len()
     }
 
     fn clear(&self, (): &mut ()) {}
 
+    #[inline]
     fn gain(&self, (): &(), element: usize) -> f64 {
         self.weights[element]
     }
 
+    #[inline]
     fn add(&self, (): &mut (), _element: usize) {}
 
+    #[inline]
     fn is_modular(&self) -> bool {
         true
     }

@@ -57,6 +57,7 @@ impl<A: Clone, B: Clone> Clone for SumState<A, B> {
 impl<A: Objective, B: Objective> Objective for WeightedSum<A, B> {
     type State = SumState<A::State, B::State>;
 
+    #[inline]
     fn element_count(&self) -> usize {
         self.first.1.element_count()
     }
@@ -66,16 +67,19 @@ impl<A: Objective, B: Objective> Objective for WeightedSum<A, B> {
         self.second.1.clear(&mut state.second);
     }
 
+    #[inline]
     fn gain(&self, state: &Self::State, element: usize) -> f64 {
         self.first.0 * self.first.1.gain(&state.first, element)
             + self.second.0 * self.second.1.gain(&state.second, element)
     }
 
+    #[inline]
     fn add(&self, state: &mut Self::State, element: usize) {
         self.first.1.add(&mut state.first, element);
         self.second.1.add(&mut state.second, element);
     }
 
+    #[inline]
     fn is_modular(&self) -> bool {
         self.first.1.is_modular() && self.second.1.is_modular()
     }

@@ -1,1 +1,146 @@
+use proptest::prelude::*;
 
+use super::{Budgets, Entry, Retainer};
+use crate::exact::EXACT_CANDIDATES;
+use crate::objective::Curve;
+
+fn entry(worth: f64, bytes: u64, family: u64) -> Entry {
+    Entry { worth, bytes, family, pinned: false }
+}
+
+fn pinned(worth: f64, bytes: u64, family: u64) -> Entry {
+    Entry { pinned: true, ..entry(worth, bytes, family) }
+}
+
+fn kept(entries: &[Entry], budgets: Budgets) -> (Vec<usize>, bool) {
+    let mut retainer = Retainer::new(Curve::SquareRoot);
+    let kept = retainer.retain(entries, budgets).unwrap();
+    (kept.entries.to_vec(), kept.over_budget)
+}
+
+#[test]
+fn everything_stays_while_it_fits() {
+    let entries = [entry(1.0, 10, 1), entry(0.0, 10, 1), entry(2.0, 0, 2)];
+    assert_eq!(kept(&entries, Budgets { entries: 3, bytes: 20 }), (vec![0, 1, 2], false));
+    assert_eq!(kept(&[], Budgets { entries: 0, bytes: 0 }), (vec![], false));
+}
+
+#[test]
+fn a_variant_gives_way_to_a_stranger_of_less_worth() {
+    let entries = [entry(10.0, 1, 7), entry(9.9, 1, 7), entry(5.0, 1, 8)];
+    assert_eq!(kept(&entries, Budgets { entries: 2, bytes: 100 }).0, [0, 2]);
+}
+
+#[test]
+fn an_entry_larger_than_the_budget_flushes_nothing() {
+    for siblings in [3, 40] {
+        let mut entries: Vec<Entry> = (0..siblings).map(|family| entry(1.0, 10, family)).collect();
+        entries.push(entry(1e12, 10 * siblings + 1, 1_000));
+        let (stay, _) = kept(&entries, Budgets { entries: 100, bytes: 10 * siblings });
+        assert_eq!(stay.len(), entries.len() - 1);
+    }
+}
+
+#[test]
+fn few_large_entries_keep_the_best_that_fits() {
+    // Each fits, any two do not: a policy that evicts until the rest fits would keep nothing or the newest.
+    let entries = [entry(3.0, 60, 1), entry(8.0, 70, 2), entry(5.0, 80, 3)];
+    assert_eq!(kept(&entries, Budgets { entries: 10, bytes: 100 }).0, [1]);
+}
+
+#[test]
+fn pinned_entries_stay_first_and_count() {
+    let entries = [pinned(0.0, 50, 1), entry(9.0, 40, 2), entry(8.0, 60, 3)];
+    assert_eq!(kept(&entries, Budgets { entries: 2, bytes: 100 }), (vec![0, 1], false));
+}
+
+#[test]
+fn pinned_entries_over_a_budget_are_all_that_stays() {
+    let entries = [entry(1.0, 1, 0), pinned(1.0, 60, 1), entry(9.0, 0, 2), pinned(1.0, 60, 3)];
+    for budgets in [Budgets { entries: 10, bytes: 100 }, Budgets { entries: 1, bytes: 1_000 }] {
+        assert_eq!(kept(&entries, budgets), (vec![1, 3], true));
+    }
+    let mut retainer = Retainer::new(Curve::SquareRoot);
+    let huge = [pinned(1.0, u64::MAX, 0), pinned(1.0, u64::MAX, 0)];
+    let kept = retainer.retain(&huge, Budgets { entries: 9, bytes: 5 }).unwrap();
+    assert!(kept.over_budget);
+    assert_eq!(kept.bytes, u64::MAX);
+}
+
+#[test]
+fn ties_go_to_the_earlier_entry() {
+    for count in [6, 60] {
+        let entries: Vec<Entry> = (0..count).map(|family| entry(1.0, 10, family)).collect();
+        assert_eq!(kept(&entries, Budgets { entries: 100, bytes: 39 }).0, [0, 1, 2]);
+        assert_eq!(kept(&entries, Budgets { entries: 3, bytes: 1_000 }).0, [0, 1, 2]);
+    }
+}
+
+/// The discounted worth of a set, said again without the crate's objectives.
+fn worth(entries: &[Entry], mask: usize) -> f64 {
+    let mut families: Vec<u64> = entries.iter().map(|entry| entry.family).collect();
+    families.sort_unstable();
+    families.dedup();
+    let of_family = |family: u64| {
+        let members =
+            || entries.iter().enumerate().filter(move |(_, entry)| entry.family == family);
+        let largest = members().map(|(_, entry)| entry.worth).fold(0.0, f64::max);
+        let chosen = members().filter(|(position, _)| mask >> position & 1 == 1);
+        (largest * chosen.map(|(_, entry)| entry.worth).sum::<f64>()).sqrt()
+    };
+    families.into_iter().map(of_family).sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn few_entries_keep_the_best_subset_there_is(
+        entries in prop::collection::vec(
+            (prop_oneof![0.0..100.0_f64, (0_u8..4).prop_map(f64::from)], 1_u64..1_000, 0_u64..5, prop::bool::weighted(0.1))
+                .prop_map(|(worth, bytes, family, pinned)| Entry { worth, bytes, family, pinned }),
+            1..=EXACT_CANDIDATES,
+        ),
+        bytes in 0_u64..5_000,
+        count in 0_usize..16,
+    ) {
+        let budgets = Budgets { entries: count, bytes };
+        let feasible = |mask: usize| {
+            let chosen = || entries.iter().enumerate().filter(|(position, _)| mask >> position & 1 == 1);
+            chosen().map(|(_, entry)| entry.bytes).sum::<u64>() <= bytes
+                && chosen().count() <= count
+                && entries.iter().enumerate().all(|(position, entry)| !entry.pinned || mask >> position & 1 == 1)
+        };
+        let best = (0..1_usize << entries.len()).filter(|&mask| feasible(mask))
+            .map(|mask| worth(&entries, mask)).reduce(f64::max);
+        let mut retainer = Retainer::new(Curve::SquareRoot);
+        let kept = retainer.retain(&entries, budgets)?;
+        let mask = kept.entries.iter().fold(0, |mask, position| mask | 1 << position);
+        prop_assert_eq!(kept.over_budget, best.is_none());
+        if let Some(best) = best {
+            prop_assert!(feasible(mask));
+            prop_assert!((worth(&entries, mask) - best).abs() <= 1e-9 * best, "{} of {best}", worth(&entries, mask));
+            prop_assert!((kept.value - best).abs() <= 1e-9 * best);
+        }
+    }
+
+    #[test]
+    fn many_entries_respect_both_budgets_and_leave_no_room_unused(
+        entries in prop::collection::vec(
+            (0.0..100.0_f64, 0_u64..1_000, 0_u64..20).prop_map(|(worth, bytes, family)| entry(worth, bytes, family)),
+            15..120,
+        ),
+        bytes in 0_u64..20_000,
+        count in 0_usize..120,
+    ) {
+        let mut retainer = Retainer::new(Curve::Log1p);
+        let kept = retainer.retain(&entries, Budgets { entries: count, bytes })?;
+        let total: u64 = kept.entries.iter().map(|&position| entries[position].bytes).sum();
+        prop_assert_eq!(kept.bytes, total);
+        prop_assert!(total <= bytes && kept.entries.len() <= count && !kept.over_budget);
+        let left_out = (0..entries.len()).filter(|position| !kept.entries.contains(position));
+        for position in left_out {
+            prop_assert!(kept.entries.len() == count || total + entries[position].bytes > bytes);
+        }
+    }
+}
