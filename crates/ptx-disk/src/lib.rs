@@ -1,1 +1,3 @@
 //! Crash-safe, self-healing, bounded directory of compiled artifacts shared by processes.
+
+pub mod storage;

@@ -1,0 +1,244 @@
+//! Everything the store asks of a file system, behind one trait.
+//!
+//! Nothing else in this crate reads or writes a file. [`OsStorage`] is the real thing,
+//! [`MemoryStorage`] keeps what is live apart from what would survive a power cut, and
+//! [`FaultyStorage`] makes chosen operations of another storage fail.
+
+mod faulty;
+mod memory;
+mod os;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+pub use faulty::{FaultyStorage, Operation};
+pub use memory::{MemoryStorage, Survival};
+pub use os::OsStorage;
+
+/// Files and folders by path. Paths are absolute, or at least mean the same in every call.
+///
+/// An error carries the [`io::ErrorKind`] that the standard library gives it on a real system:
+/// the store acts on `NotFound`, `AlreadyExists` and `Unsupported`, and treats every other one as
+/// the medium's failure.
+pub trait Storage: fmt::Debug + Send + Sync + 'static {
+    /// Makes one folder. Its parent must be there; `AlreadyExists` when anything has the name.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn create_folder(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes a new file and opens it for writing; `AlreadyExists` when anything has the name.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn create_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>>;
+
+    /// Opens what has this name for reading, without following a link in the last place and
+    /// without blocking on what is not a regular file. The caller must look at the metadata of
+    /// what it got.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn open_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>>;
+
+    /// Opens a file for reading and writing, and makes it where there is none. What it holds
+    /// stays. Does not follow a link in the last place.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn open_or_create_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>>;
+
+    /// What has this name. Does not follow a link in the last place.
+    ///
+    /// # Errors
+    ///
+    /// What the system says; `NotFound` where there is nothing.
+    fn metadata(&self, path: &Path) -> io::Result<Metadata>;
+
+    /// Gives what is named `from` the name `to`, in one step, over whatever file has that name.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Gives a file the name `to`, in one step; `AlreadyExists` when anything has that name.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Takes a file's name away. Those who have it open go on reading it.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn remove_file(&self, path: &Path) -> io::Result<()>;
+
+    /// The names in a folder, in no order. Sweeping and trimming list; reading never does.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>>;
+
+    /// Makes the names in a folder survive a power cut.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+
+    /// What is known of the file system that holds a folder.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn file_system(&self, folder: &Path) -> io::Result<FileSystem>;
+}
+
+/// An open file. Reads and writes name their place, so that threads can share one.
+pub trait StorageFile: Send + Sync {
+    /// What this file is, whatever has its name by now.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn metadata(&self) -> io::Result<Metadata>;
+
+    /// Reads bytes from `offset` on; how many, 0 at the end.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Writes bytes from `offset` on; how many.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+
+    /// Makes the file's bytes survive a power cut; with `everything` its metadata too.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn sync(&self, everything: bool) -> io::Result<()>;
+
+    /// Sets the time of last change.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    fn set_modified(&self, time: SystemTime) -> io::Result<()>;
+
+    /// Locks the file against every other opening of it, in this process and in others; whether
+    /// that worked. The lock goes when this opening is closed, also by the death of the process.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where the file system has no locks; otherwise what the system says.
+    fn try_lock(&self) -> io::Result<bool>;
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A link, a pipe, a socket, a device.
+    Other,
+}
+
+/// What the file system says of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    /// What it is.
+    pub kind: FileKind,
+    /// Its length in bytes.
+    pub length: u64,
+    /// What it takes on the medium, in bytes.
+    pub allocated: u64,
+    /// When its bytes last changed.
+    pub modified: SystemTime,
+    /// Which file it is, so that a name can be checked to still mean the same file.
+    pub identity: FileIdentity,
+    /// Who may write it.
+    pub access: Access,
+}
+
+/// Device and inode. Where the system tells neither, two equal values mean that nothing
+/// contradicts that the files are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileIdentity {
+    /// The device.
+    pub device: u64,
+    /// The file's number on it.
+    pub inode: u64,
+}
+
+/// Who owns a file and who may write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The user that runs this process owns it.
+    pub mine: bool,
+    /// Every user of the machine may write it.
+    pub writable_by_all: bool,
+}
+
+/// What is known of a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileSystem {
+    /// Free bytes that this user may take; `u64::MAX` where the system does not tell.
+    pub available: u64,
+    /// The kind of network file system, where it is one that this crate knows.
+    pub network: Option<&'static str>,
+}
+
+/// Fills `buffer` from `offset` on, in as many reads as the system makes of it; how many bytes
+/// there were, fewer only at the end of the file.
+pub(crate) fn read_full(
+    file: &dyn StorageFile,
+    buffer: &mut [u8],
+    offset: u64,
+) -> io::Result<usize> {
+    let mut done = 0;
+    while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, offset.saturating_add(done as u64)) {
+            Ok(0) => break,
+            Ok(count) => done = done.saturating_add(count),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done.min(buffer.len()))
+}
+
+/// Writes all of `bytes` from `offset` on, in as many writes as the system makes of it.
+pub(crate) fn write_full(file: &dyn StorageFile, bytes: &[u8], offset: u64) -> io::Result<()> {
+    let mut done = 0;
+    while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+        match file.write_at(rest, offset.saturating_add(done as u64)) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => done = done.saturating_add(count),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,450 @@
+//! A file system in memory that knows what a crash would leave of it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use super::{Access, FileIdentity, FileKind, FileSystem, Metadata, Storage, StorageFile};
+
+/// What is written to a medium in one piece, in bytes.
+const SECTOR: usize = 512;
+
+/// A file system in memory, for tests. Clones share it.
+///
+/// It keeps two states: what is live, which every process sees and which outlives a process that
+/// is killed; and what was synced, which outlives a power cut.
+/// [`stop_after`](Self::stop_after) lets the process die within a chosen operation, and
+/// [`after_power_cut`](Self::after_power_cut) gives what the next start finds.
+#[derive(Clone, Default)]
+pub struct MemoryStorage {
+    state: Arc<Mutex<State>>,
+}
+
+/// What of the state that was never synced is still there after a power cut. File systems differ,
+/// so a store must be right after each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Survival {
+    /// Nothing.
+    Synced,
+    /// Names, but not the bytes: a new name for an empty file.
+    Names,
+    /// Names and lengths, with zeros for the bytes.
+    NamesAndLengths,
+    /// All of it, as after the death of a process.
+    Everything,
+    /// Each name and each sector of 512 bytes by the toss of a coin with this seed.
+    Some(u64),
+}
+
+#[derive(Clone, Default)]
+struct State {
+    names: BTreeMap<PathBuf, u64>,
+    synced_names: BTreeMap<PathBuf, u64>,
+    files: HashMap<u64, Node>,
+    locks: HashMap<u64, u64>,
+    last_number: u64,
+    operations: u64,
+    stop_after: Option<u64>,
+}
+
+#[derive(Clone)]
+struct Node {
+    folder: bool,
+    bytes: Vec<u8>,
+    synced_bytes: Vec<u8>,
+    modified: SystemTime,
+}
+
+impl MemoryStorage {
+    /// An empty file system. The root folder `/` is there.
+    pub fn new() -> Self {
+        let storage = Self::default();
+        {
+            let mut state = storage.state();
+            let root = state.new_node(true);
+            state.names.insert(PathBuf::from("/"), root);
+            state.synced_names.insert(PathBuf::from("/"), root);
+        }
+        storage
+    }
+
+    /// Operations so far, those that failed among them.
+    pub fn operations(&self) -> u64 {
+        self.state().operations
+    }
+
+    /// Lets `count` more operations happen. The next one is cut off in the middle, as when the
+    /// process is killed (half of a write is done, nothing of any other operation), and fails like
+    /// every one after it.
+    pub fn stop_after(&self, count: u64) {
+        let mut state = self.state();
+        state.stop_after = Some(state.operations.saturating_add(count));
+    }
+
+    /// What the next process finds after this one was killed.
+    #[must_use]
+    pub fn after_kill(&self) -> Self {
+        self.after_power_cut(Survival::Everything)
+    }
+
+    /// What the next start of the machine finds.
+    #[must_use]
+    pub fn after_power_cut(&self, survival: Survival) -> Self {
+        let mut state = self.state().clone();
+        state.stop_after = None;
+        state.locks.clear();
+        let mut coin = fastrand::Rng::with_seed(match survival {
+            Survival::Some(seed) => seed,
+            _ => 0,
+        });
+        state.names = surviving_names(&state, survival, &mut coin);
+        state.synced_names = state.names.clone();
+        for node in state.files.values_mut() {
+            node.bytes = surviving_bytes(node, survival, &mut coin);
+            node.synced_bytes.clone_from(&node.bytes);
+        }
+        Self { state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Every file with its bytes.
+    pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let state = self.state();
+        let file = |(path, number): (&PathBuf, &u64)| {
+            let node = state.files.get(number).filter(|node| !node.folder)?;
+            Some((path.clone(), node.bytes.clone()))
+        };
+        state.names.iter().filter_map(file).collect()
+    }
+
+    /// Files that somebody holds a lock on.
+    pub fn locked_files(&self) -> usize {
+        self.state().locks.len()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self, state: &mut State, number: u64) -> Box<dyn StorageFile> {
+        let opening = state.new_number();
+        Box::new(MemoryFile { storage: self.clone(), number, opening })
+    }
+}
+
+fn surviving_names(
+    state: &State,
+    survival: Survival,
+    coin: &mut fastrand::Rng,
+) -> BTreeMap<PathBuf, u64> {
+    let chosen: BTreeMap<PathBuf, u64> = match survival {
+        Survival::Synced => state.synced_names.clone(),
+        Survival::Names | Survival::NamesAndLengths | Survival::Everything => state.names.clone(),
+        Survival::Some(_) => {
+            let both = state.names.keys().chain(state.synced_names.keys());
+            let toss = |path: &PathBuf| {
+                let names = if coin.bool() { &state.names } else { &state.synced_names };
+                Some((path.clone(), *names.get(path)?))
+            };
+            both.filter_map(toss).collect()
+        }
+    };
+    let reachable = |path: &Path| path.ancestors().all(|above| chosen.contains_key(above));
+    let mut names = chosen.clone();
+    names.retain(|path, _| reachable(path));
+    names
+}
+
+fn surviving_bytes(node: &Node, survival: Survival, coin: &mut fastrand::Rng) -> Vec<u8> {
+    match survival {
+        Survival::Synced | Survival::Names => node.synced_bytes.clone(),
+        Survival::Everything => node.bytes.clone(),
+        Survival::NamesAndLengths => {
+            let mut bytes = node.synced_bytes.clone();
+            bytes.resize(node.bytes.len(), 0);
+            bytes
+        }
+        Survival::Some(_) => {
+            let mut old = node.synced_bytes.clone();
+            old.resize(node.bytes.len(), 0);
+            let sectors = node.bytes.chunks(SECTOR).zip(old.chunks(SECTOR));
+            sectors.flat_map(|(new, old)| if coin.bool() { new } else { old }).copied().collect()
+        }
+    }
+}
+
+impl State {
+    fn new_number(&mut self) -> u64 {
+        self.last_number += 1;
+        self.last_number
+    }
+
+    fn new_node(&mut self, folder: bool) -> u64 {
+        let number = self.new_number();
+        let modified = SystemTime::now();
+        let node = Node { folder, bytes: Vec::new(), synced_bytes: Vec::new(), modified };
+        self.files.insert(number, node);
+        number
+    }
+
+    /// Counts an operation; an error once the process is dead.
+    fn operation(&mut self) -> io::Result<()> {
+        self.operations += 1;
+        match self.stop_after {
+            Some(last) if self.operations > last => Err(io::Error::other("the process is dead")),
+            _ => Ok(()),
+        }
+    }
+
+    fn dies_in_this_operation(&self) -> bool {
+        self.stop_after.is_some_and(|last| self.operations == last + 1)
+    }
+
+    fn number(&self, path: &Path) -> io::Result<u64> {
+        self.names.get(path).copied().ok_or_else(|| {
+            let parent = path.parent().and_then(|parent| self.names.get(parent));
+            match parent.and_then(|number| self.files.get(number)) {
+                Some(node) if !node.folder => io::ErrorKind::NotADirectory.into(),
+                _ => io::ErrorKind::NotFound.into(),
+            }
+        })
+    }
+
+    fn node(&mut self, number: u64) -> io::Result<&mut Node> {
+        self.files.get_mut(&number).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn add(&mut self, path: &Path, folder: bool) -> io::Result<u64> {
+        if self.names.contains_key(path) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        self.folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        let number = self.new_node(folder);
+        self.names.insert(path.to_owned(), number);
+        Ok(number)
+    }
+
+    fn folder(&mut self, path: &Path) -> io::Result<()> {
+        let number = self.number(path)?;
+        if self.node(number)?.folder { Ok(()) } else { Err(io::ErrorKind::NotADirectory.into()) }
+    }
+
+    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        self.number(from)?;
+        self.folder(to.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        if let Some(number) = self.names.get(to).copied()
+            && self.node(number)?.folder
+        {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let moved: Vec<PathBuf> =
+            self.names.keys().filter(|path| path.starts_with(from)).cloned().collect();
+        for path in moved {
+            let behind = path.strip_prefix(from).map_err(io::Error::other)?;
+            let new = if behind.as_os_str().is_empty() { to.to_owned() } else { to.join(behind) };
+            if let Some(number) = self.names.remove(&path) {
+                self.names.insert(new, number);
+            }
+        }
+        Ok(())
+    }
+
+    fn metadata(&mut self, number: u64) -> io::Result<Metadata> {
+        let node = self.node(number)?;
+        let length = node.bytes.len() as u64;
+        Ok(Metadata {
+            kind: if node.folder { FileKind::Folder } else { FileKind::File },
+            length,
+            allocated: length.next_multiple_of(4096),
+            modified: node.modified,
+            identity: FileIdentity { device: 1, inode: number },
+            access: Access { mine: true, writable_by_all: false },
+        })
+    }
+}
+
+impl Storage for MemoryStorage {
+    fn create_folder(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.operation()?;
+        state.add(path, true).map(drop)
+    }
+
+    fn create_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
+        let mut state = self.state();
+        state.operation()?;
+        let number = state.add(path, false)?;
+        Ok(self.open(&mut state, number))
+    }
+
+    fn open_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
+        let mut state = self.state();
+        state.operation()?;
+        let number = state.number(path)?;
+        Ok(self.open(&mut state, number))
+    }
+
+    fn open_or_create_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
+        let mut state = self.state();
+        state.operation()?;
+        let number = match state.number(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => state.add(path, false)?,
+            found => found?,
+        };
+        if state.node(number)?.folder {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        Ok(self.open(&mut state, number))
+    }
+
+    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        let mut state = self.state();
+        state.operation()?;
+        let number = state.number(path)?;
+        state.metadata(number)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.operation()?;
+        state.rename(from, to)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.operation()?;
+        if state.names.contains_key(to) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        state.rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.operation()?;
+        let number = state.number(path)?;
+        if state.node(number)?.folder {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        state.names.remove(path);
+        Ok(())
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        let mut state = self.state();
+        state.operation()?;
+        state.folder(folder)?;
+        let within = state.names.keys().filter(|path| path.parent() == Some(folder));
+        Ok(within.filter_map(|path| path.file_name()).map(OsString::from).collect())
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.operation()?;
+        state.folder(folder)?;
+        let within = |path: &Path| path.parent() == Some(folder);
+        state.synced_names.retain(|path, _| !within(path));
+        let live: Vec<(PathBuf, u64)> = state
+            .names
+            .iter()
+            .filter(|(path, _)| within(path))
+            .map(|(path, number)| (path.clone(), *number))
+            .collect();
+        state.synced_names.extend(live);
+        Ok(())
+    }
+
+    fn file_system(&self, _folder: &Path) -> io::Result<FileSystem> {
+        self.state().operation()?;
+        Ok(FileSystem { available: u64::MAX, network: None })
+    }
+}
+
+struct MemoryFile {
+    storage: MemoryStorage,
+    number: u64,
+    opening: u64,
+}
+
+impl StorageFile for MemoryFile {
+    fn metadata(&self) -> io::Result<Metadata> {
+        let mut state = self.storage.state();
+        state.operation()?;
+        state.metadata(self.number)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut state = self.storage.state();
+        state.operation()?;
+        let node = state.node(self.number)?;
+        if node.folder {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let rest = node.bytes.get(start..).unwrap_or(&[]);
+        let count = rest.len().min(buffer.len());
+        buffer.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        Ok(count)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let mut state = self.storage.state();
+        let outcome = state.operation();
+        let done = match outcome {
+            Ok(()) => bytes,
+            Err(_) if state.dies_in_this_operation() => &bytes[..bytes.len() / 2],
+            Err(error) => return Err(error),
+        };
+        let start = usize::try_from(offset).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        let node = state.node(self.number)?;
+        let end = start.checked_add(done.len()).ok_or(io::ErrorKind::FileTooLarge)?;
+        if node.bytes.len() < end {
+            node.bytes.resize(end, 0);
+        }
+        node.bytes.splice(start..end, done.iter().copied());
+        node.modified = SystemTime::now();
+        outcome.map(|()| done.len())
+    }
+
+    fn sync(&self, _everything: bool) -> io::Result<()> {
+        let mut state = self.storage.state();
+        state.operation()?;
+        let node = state.node(self.number)?;
+        node.synced_bytes.clone_from(&node.bytes);
+        Ok(())
+    }
+
+    fn set_modified(&self, time: SystemTime) -> io::Result<()> {
+        let mut state = self.storage.state();
+        state.operation()?;
+        state.node(self.number)?.modified = time;
+        Ok(())
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        let mut state = self.storage.state();
+        state.operation()?;
+        let opening = self.opening;
+        let holder = *state.locks.entry(self.number).or_insert(opening);
+        Ok(holder == opening)
+    }
+}
+
+impl Drop for MemoryFile {
+    fn drop(&mut self) {
+        let mut state = self.storage.state();
+        if state.locks.get(&self.number) == Some(&self.opening) {
+            state.locks.remove(&self.number);
+        }
+    }
+}
+
+impl fmt::Debug for MemoryStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("MemoryStorage").field("names", &state.names.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,227 @@
+//! The file system of the machine.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use super::{Access, FileIdentity, FileKind, FileSystem, Metadata, Storage, StorageFile};
+
+/// Waits between attempts at what another program keeps from us for a moment, as virus scanners
+/// do on Windows.
+const PATIENCE: [Duration; 4] = [
+    Duration::from_millis(1),
+    Duration::from_millis(3),
+    Duration::from_millis(10),
+    Duration::from_millis(30),
+];
+
+/// The file system of the machine, through the standard library and `rustix`.
+///
+/// What it makes is private to the user: folders 0700, files 0600. With
+/// [`for_group`](Self::for_group) it is 2770 and 0660, for a folder that a group shares; then the
+/// modes are set after creation, whatever the umask is. It never changes the mode of what it did
+/// not make.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OsStorage {
+    for_group: bool,
+}
+
+impl OsStorage {
+    /// For one user.
+    pub const fn new() -> Self {
+        Self { for_group: false }
+    }
+
+    /// For a folder whose group shares it.
+    pub const fn for_group() -> Self {
+        Self { for_group: true }
+    }
+
+    fn options(self) -> OpenOptions {
+        let mut options = OpenOptions::new();
+        system::refuse_links(&mut options);
+        system::set_file_mode(&mut options, if self.for_group { 0o660 } else { 0o600 });
+        options
+    }
+}
+
+impl Storage for OsStorage {
+    fn create_folder(&self, path: &Path) -> io::Result<()> {
+        let mut builder = DirBuilder::new();
+        system::set_folder_mode(&mut builder, 0o700);
+        builder.create(path)?;
+        if self.for_group { system::change_mode(path, 0o2770) } else { Ok(()) }
+    }
+
+    fn create_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
+        let file = patiently(|| self.options().write(true).create_new(true).open(path))?;
+        if self.for_group {
+            system::change_mode(path, 0o660)?;
+        }
+        Ok(Box::new(OsFile(file)))
+    }
+
+    fn open_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
+        Ok(Box::new(OsFile(patiently(|| self.options().read(true).open(path))?)))
+    }
+
+    fn open_or_create_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
+        let existing = patiently(|| self.options().read(true).write(true).open(path));
+        match existing {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => return Ok(Box::new(OsFile(other?))),
+        }
+        let made = self.options().read(true).write(true).create_new(true).open(path);
+        match made {
+            Ok(file) => {
+                if self.for_group {
+                    system::change_mode(path, 0o660)?;
+                }
+                Ok(Box::new(OsFile(file)))
+            }
+            // Another process was first.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let file = patiently(|| self.options().read(true).write(true).open(path))?;
+                Ok(Box::new(OsFile(file)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        Ok(translate(&patiently(|| fs::symlink_metadata(path))?))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        patiently(|| fs::rename(from, to))
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match patiently(|| system::rename_new(from, to)) {
+            Err(error) if unavailable(&error) => {}
+            outcome => return outcome,
+        }
+        match patiently(|| fs::hard_link(from, to)) {
+            Err(error) if unavailable(&error) => {}
+            Err(error) => return Err(error),
+            // The entry stands under its name: a second name that stays is swept later.
+            Ok(()) => {
+                let _ = patiently(|| fs::remove_file(from));
+                return Ok(());
+            }
+        }
+        // Neither way exists here (FAT, some network shares). Between the look and the rename
+        // another process may publish; both files are whole, and the later one stays.
+        match fs::symlink_metadata(to) {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                patiently(|| fs::rename(from, to))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        patiently(|| fs::remove_file(path))
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        system::sync_folder(folder)
+    }
+
+    fn file_system(&self, folder: &Path) -> io::Result<FileSystem> {
+        system::file_system(folder)
+    }
+}
+
+/// A way to rename without replacing that this system or file system does not have.
+fn unavailable(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    // A file system without hard links says EPERM; one without RENAME_NOREPLACE says EINVAL.
+    matches!(error.kind(), Unsupported | InvalidInput | PermissionDenied)
+}
+
+/// Tries again while another program holds the file in a way that passes by itself.
+fn patiently<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    for pause in PATIENCE {
+        match operation() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if system::is_sharing_violation(&error) => thread::sleep(pause),
+            outcome => return outcome,
+        }
+    }
+    operation()
+}
+
+#[derive(Debug)]
+struct OsFile(File);
+
+impl StorageFile for OsFile {
+    fn metadata(&self) -> io::Result<Metadata> {
+        Ok(translate(&self.0.metadata()?))
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        system::read_at(&self.0, buffer, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        system::write_at(&self.0, bytes, offset)
+    }
+
+    fn sync(&self, everything: bool) -> io::Result<()> {
+        if everything { self.0.sync_all() } else { self.0.sync_data() }
+    }
+
+    fn set_modified(&self, time: SystemTime) -> io::Result<()> {
+        self.0.set_modified(time)
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        match self.0.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) if system::has_no_locks(&error) => {
+                Err(io::Error::new(io::ErrorKind::Unsupported, error))
+            }
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+fn translate(metadata: &fs::Metadata) -> Metadata {
+    let kind = if metadata.is_file() {
+        FileKind::File
+    } else if metadata.is_dir() {
+        FileKind::Folder
+    } else {
+        FileKind::Other
+    };
+    let (allocated, identity, access) = system::details(metadata);
+    Metadata {
+        kind,
+        length: metadata.len(),
+        allocated,
+        modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        identity,
+        access,
+    }
+}
+
+#[cfg(unix)]
+#[path = "os/unix.rs"]
+mod system;
+
+#[cfg(not(unix))]
+#[path = "os/other.rs"]
+mod system;
+
+#[cfg(test)]
+mod tests;

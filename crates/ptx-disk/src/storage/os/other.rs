@@ -1,0 +1,66 @@
+//! The same words for systems that are not Unix, as far as the standard library has them.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use super::{Access, FileIdentity, FileSystem};
+
+pub(super) fn refuse_links(_options: &mut OpenOptions) {}
+
+pub(super) fn set_file_mode(_options: &mut OpenOptions, _mode: u32) {}
+
+pub(super) fn set_folder_mode(_builder: &mut DirBuilder, _mode: u32) {}
+
+pub(super) fn change_mode(_path: &Path, _mode: u32) -> io::Result<()> {
+    Ok(())
+}
+
+pub(super) fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
+    // A hard link refuses a name that is taken, which is what is wanted.
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(windows)]
+pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+#[cfg(windows)]
+pub(super) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_write(file, bytes, offset)
+}
+
+#[cfg(not(windows))]
+pub(super) fn read_at(_file: &File, _buffer: &mut [u8], _offset: u64) -> io::Result<usize> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(windows))]
+pub(super) fn write_at(_file: &File, _bytes: &[u8], _offset: u64) -> io::Result<usize> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
+    // NTFS journals names; there is no call that syncs a folder.
+    Ok(())
+}
+
+pub(super) fn is_sharing_violation(error: &io::Error) -> bool {
+    // ERROR_SHARING_VIOLATION and ERROR_LOCK_VIOLATION.
+    cfg!(windows) && matches!(error.raw_os_error(), Some(32 | 33))
+}
+
+pub(super) fn has_no_locks(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported
+}
+
+pub(super) fn details(metadata: &fs::Metadata) -> (u64, FileIdentity, Access) {
+    // The profile folder's own access list keeps other users out.
+    let access = Access { mine: true, writable_by_all: false };
+    (metadata.len(), FileIdentity::default(), access)
+}
+
+pub(super) fn file_system(_folder: &Path) -> io::Result<FileSystem> {
+    Ok(FileSystem { available: u64::MAX, network: None })
+}
