@@ -1,0 +1,177 @@
+//! Ours, its peers and the floor behind one interface.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ptx_cache::{Budget, Cache, Config, Made};
+use ptx_key::{BuildKeyHasher, PtxKey};
+
+/// What the bench asks of a contender. A found text gives its first byte, so that the text is
+/// really reached, and a clone is dropped inside the timing.
+pub(crate) trait Contender: Sync {
+    fn hit(&self, key: &PtxKey) -> Option<u8>;
+    fn insert(&self, key: PtxKey, text: Arc<str>);
+}
+
+fn first_byte(text: &str) -> u8 {
+    text.as_bytes()[0]
+}
+
+pub(crate) struct OursOwned(pub(crate) Cache<PtxKey, Arc<str>>);
+
+pub(crate) struct OursBorrowed(pub(crate) Cache<PtxKey, Arc<str>>);
+
+pub(crate) fn ours(capacity: usize) -> Cache<PtxKey, Arc<str>> {
+    Cache::new(Config::with_budget(Budget { entries: capacity as u64, bytes: 1 << 32 }))
+}
+
+impl Contender for OursOwned {
+    fn hit(&self, key: &PtxKey) -> Option<u8> {
+        self.0.get(key).map(|text| first_byte(&text))
+    }
+
+    fn insert(&self, key: PtxKey, text: Arc<str>) {
+        self.0.insert(key, Made::new(text));
+    }
+}
+
+impl Contender for OursBorrowed {
+    fn hit(&self, key: &PtxKey) -> Option<u8> {
+        self.0.with(key, |text| first_byte(text))
+    }
+
+    fn insert(&self, key: PtxKey, text: Arc<str>) {
+        self.0.insert(key, Made::new(text));
+    }
+}
+
+/// The field's usual design: a sharded lock map, a fast hash over all 32 bytes, and global
+/// counters that saturate by compare-exchange on each hit. It bounds nothing.
+pub(crate) struct Usual {
+    map: dashmap::DashMap<PtxBytes, (Arc<str>, AtomicU64), fxhash::FxBuildHasher>,
+    hits: AtomicU64,
+    capacity: usize,
+}
+
+/// A key whose 32 bytes are all hashed.
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct PtxBytes([u8; 32]);
+
+impl Usual {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { map: dashmap::DashMap::default(), hits: AtomicU64::new(0), capacity }
+    }
+}
+
+fn saturating_increment(counter: &AtomicU64) {
+    let grown = |count: u64| Some(count.saturating_add(1));
+    let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown);
+}
+
+impl Contender for Usual {
+    fn hit(&self, key: &PtxKey) -> Option<u8> {
+        let entry = self.map.get(&PtxBytes(*key.as_bytes()))?;
+        saturating_increment(&entry.1);
+        let text = Arc::clone(&entry.0);
+        drop(entry);
+        saturating_increment(&self.hits);
+        Some(first_byte(&text))
+    }
+
+    fn insert(&self, key: PtxKey, text: Arc<str>) {
+        // The habit when full: keep the half that was used most.
+        if self.map.len() >= self.capacity {
+            let mut uses: Vec<u64> =
+                self.map.iter().map(|entry| entry.1.load(Ordering::Relaxed)).collect();
+            let middle = uses.len() / 2;
+            let (_, median, _) = uses.select_nth_unstable(middle);
+            let (median, mut excess) = (*median, middle);
+            self.map.retain(|_, entry| {
+                let keep = entry.1.load(Ordering::Relaxed) > median || excess == 0;
+                excess -= usize::from(!keep);
+                keep
+            });
+        }
+        self.map.insert(PtxBytes(*key.as_bytes()), (text, AtomicU64::new(0)));
+    }
+}
+
+pub(crate) struct Moka(pub(crate) moka::sync::Cache<PtxKey, Arc<str>, BuildKeyHasher>);
+
+pub(crate) fn moka(capacity: usize) -> Moka {
+    let builder = moka::sync::Cache::builder().max_capacity(capacity as u64);
+    Moka(builder.build_with_hasher(BuildKeyHasher))
+}
+
+impl Contender for Moka {
+    fn hit(&self, key: &PtxKey) -> Option<u8> {
+        self.0.get(key).map(|text| first_byte(&text))
+    }
+
+    fn insert(&self, key: PtxKey, text: Arc<str>) {
+        self.0.insert(key, text);
+    }
+}
+
+type QuickInner =
+    quick_cache::sync::Cache<PtxKey, Arc<str>, quick_cache::UnitWeighter, BuildKeyHasher>;
+
+pub(crate) struct Quick(pub(crate) QuickInner);
+
+pub(crate) fn quick(capacity: usize) -> Quick {
+    Quick(quick_cache::sync::Cache::with(
+        capacity,
+        capacity as u64,
+        quick_cache::UnitWeighter,
+        BuildKeyHasher,
+        quick_cache::sync::DefaultLifecycle::default(),
+    ))
+}
+
+impl Contender for Quick {
+    fn hit(&self, key: &PtxKey) -> Option<u8> {
+        self.0.get(key).map(|text| first_byte(&text))
+    }
+
+    fn insert(&self, key: PtxKey, text: Arc<str>) {
+        self.0.insert(key, text);
+    }
+}
+
+/// Unbounded: a map, not a cache.
+pub(crate) struct Papaya(pub(crate) papaya::HashMap<PtxKey, Arc<str>, BuildKeyHasher>);
+
+impl Contender for Papaya {
+    fn hit(&self, key: &PtxKey) -> Option<u8> {
+        self.0.pin().get(key).cloned().map(|text| first_byte(&text))
+    }
+
+    fn insert(&self, key: PtxKey, text: Arc<str>) {
+        self.0.pin().insert(key, text);
+    }
+}
+
+/// Unbounded: a map, not a cache.
+pub(crate) struct Scc(pub(crate) scc::HashIndex<PtxKey, Arc<str>, BuildKeyHasher>);
+
+impl Contender for Scc {
+    fn hit(&self, key: &PtxKey) -> Option<u8> {
+        self.0.peek_with(key, |_, text| Arc::clone(text)).map(|text| first_byte(&text))
+    }
+
+    fn insert(&self, key: PtxKey, text: Arc<str>) {
+        let _ = self.0.insert_sync(key, text);
+    }
+}
+
+/// The floor: a map that is only read, with no synchronisation, no counter and no bound.
+pub(crate) struct Floor(pub(crate) HashMap<PtxKey, Arc<str>, BuildKeyHasher>);
+
+impl Contender for Floor {
+    fn hit(&self, key: &PtxKey) -> Option<u8> {
+        self.0.get(key).cloned().map(|text| first_byte(&text))
+    }
+
+    fn insert(&self, _key: PtxKey, _text: Arc<str>) {}
+}
