@@ -4,6 +4,7 @@
 //! known ahead and hits may overlap. `quick` as an argument runs fewer and shorter rounds.
 
 mod contenders;
+mod instructions;
 mod workload;
 
 use std::collections::HashMap;
@@ -38,7 +39,15 @@ struct Settings {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let quick = std::env::args().any(|argument| argument == "quick");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [argument, way, count] = arguments.as_slice()
+        && argument == instructions::ARGUMENT
+    {
+        instructions::hits_alone(way, count.parse()?);
+        return Ok(());
+    }
+    instructions::report();
+    let quick = arguments.iter().any(|argument| argument == "quick");
     let settings = if quick {
         Settings { steps: 50_000, rounds: 7 }
     } else {

@@ -79,10 +79,10 @@ impl Usage {
     pub(crate) fn record(&self, tick: u32) {
         // Relaxed: an estimate that publishes nothing else.
         let word = self.0.load(Ordering::Relaxed);
-        let quiet = pack(MOST_USES, tick);
-        if word != quiet {
-            let uses = decayed(word, tick).saturating_add(1).min(MOST_USES);
-            self.0.store(pack(uses, tick), Ordering::Relaxed);
+        if word >> USES_BITS != tick & TICK_MASK {
+            self.0.store(pack(decayed(word, tick).saturating_add(1), tick), Ordering::Relaxed);
+        } else if word & MOST_USES != MOST_USES {
+            self.0.store(word + 1, Ordering::Relaxed);
         }
     }
 
@@ -101,7 +101,7 @@ impl Usage {
 }
 
 const fn pack(uses: u32, tick: u32) -> u32 {
-    (tick & TICK_MASK) << USES_BITS | uses
+    (tick & TICK_MASK) << USES_BITS | if uses < MOST_USES { uses } else { MOST_USES }
 }
 
 /// Ticks wrap around after 2^24; an entry idle for longer looks younger than it is.

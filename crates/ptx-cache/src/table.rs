@@ -14,6 +14,9 @@
 //! - **Written once.** A slot is written before its tag turns live, and never again in this table.
 //!   The tag's store (Release, in `publish`) pairs with its load (Acquire, in `find`): who sees the
 //!   tag live sees the whole slot. A tag goes from empty to live to dead and never back.
+//! - **In range.** Group numbers come from a mask of one less than their power of two, or from
+//!   walking the words; places from such a group and a position below eight; there are eight cells
+//!   to a word. Places never go from one table to another.
 //! - **One owner of each value.** The bits of a value may lie in several places (a dead slot, a
 //!   replaced table), but one place owns it: the live slot of the shard's current table, or,
 //!   after `take`, the caller. A table never drops a value.
@@ -83,7 +86,9 @@ impl<K, V> Table<K, V> {
         K: Eq,
     {
         let tag = tags::live_tag(hash);
-        for group in self.probe(hash) {
+        let mut group = self.first_group(hash);
+        // Ends: `room` leaves an empty slot in some group.
+        loop {
             let word = self.word(group).load(Ordering::Acquire);
             for position in tags::matches(word, tag) {
                 let place = Place(group * GROUP + position);
@@ -96,8 +101,8 @@ impl<K, V> Table<K, V> {
             if tags::has_empty(word) {
                 return None;
             }
+            group = self.next_group(group);
         }
-        None
     }
 
     /// Every live slot, in the order of the table.
@@ -111,29 +116,30 @@ impl<K, V> Table<K, V> {
         })
     }
 
-    /// Writes `slot` where a probe for `hash` first meets an empty place. `None`, with the slot
-    /// leaked, if there is none: the caller keeps to [`room`](Self::room).
+    /// Writes `slot` where a probe for `hash` first meets an empty place.
     ///
     /// # Safety
     ///
-    /// The caller is the table's one writer.
-    pub(crate) unsafe fn publish(&self, hash: u64, slot: Slot<K, V>) -> Option<Place> {
-        let slot = MaybeUninit::new(slot);
-        for group in self.probe(hash) {
+    /// The caller is the table's one writer, and fewer than [`room`](Self::room) slots were
+    /// written.
+    pub(crate) unsafe fn publish(&self, hash: u64, slot: Slot<K, V>) {
+        let mut group = self.first_group(hash);
+        let (word, position) = loop {
             let word = self.word(group).load(Ordering::Relaxed);
-            let Some(position) = tags::first_empty(word) else { continue };
-            let place = Place(group * GROUP + position);
-            self.cell(place).with_mut(|cell| {
-                // SAFETY: the place is empty, so no reader looks at it, and the caller is the one
-                // writer.
-                unsafe { cell.write(slot) }
-            });
-            let tagged = tags::with_tag(word, position, tags::live_tag(hash));
-            // Pairs with the Acquire loads in `find` and `live`.
-            self.word(group).store(tagged, Ordering::Release);
-            return Some(place);
-        }
-        None
+            if let Some(position) = tags::first_empty(word) {
+                break (word, position);
+            }
+            group = self.next_group(group);
+        };
+        let place = Place(group * GROUP + position);
+        self.cell(place).with_mut(|cell| {
+            // SAFETY: the place is empty, so no reader looks at it, and the caller is the one
+            // writer.
+            unsafe { cell.write(MaybeUninit::new(slot)) }
+        });
+        // Pairs with the Acquire loads in `find` and `live`.
+        let tagged = tags::with_tag(word, position, tags::live_tag(hash));
+        self.word(group).store(tagged, Ordering::Release);
     }
 
     /// Marks the live slot at `place` dead. The value's ownership passes to the caller, who must
@@ -166,7 +172,7 @@ impl<K, V> Table<K, V> {
         for (_, slot) in old.live() {
             // SAFETY: `old` is not used as an owner again, so this is the value's one owner.
             let value = unsafe { ptr::read(&raw const slot.value) };
-            // SAFETY: the caller is the one writer of `self`.
+            // SAFETY: the caller is the one writer of `self`, which has room.
             unsafe { self.publish(hash_of(&slot.key), slot.moved(value)) };
         }
     }
@@ -186,22 +192,30 @@ impl<K, V> Table<K, V> {
         })
     }
 
-    /// The groups that a search for `hash` looks at, in order: each once.
+    /// Where a search for `hash` begins.
     #[inline]
-    fn probe(&self, hash: u64) -> impl Iterator<Item = usize> + use<K, V> {
-        let mask = self.words.len() - 1;
-        #[expect(clippy::cast_possible_truncation, reason = "the low bits choose the group")]
-        let first = hash as usize;
-        (0..=mask).map(move |step| first.wrapping_add(step) & mask)
+    #[expect(clippy::cast_possible_truncation, reason = "the low bits choose the group")]
+    fn first_group(&self, hash: u64) -> usize {
+        hash as usize & (self.words.len() - 1)
+    }
+
+    /// Where it goes on: over all groups in turn.
+    #[inline]
+    fn next_group(&self, group: usize) -> usize {
+        (group + 1) & (self.words.len() - 1)
     }
 
     #[inline]
     fn word(&self, group: usize) -> &AtomicU64 {
-        &self.words[group]
+        debug_assert!(group < self.words.len());
+        // SAFETY: "In range".
+        unsafe { self.words.get_unchecked(group) }
     }
 
     #[inline]
     fn cell(&self, place: Place) -> &Cell<K, V> {
-        &self.cells[place.0]
+        debug_assert!(place.0 < self.cells.len());
+        // SAFETY: "In range".
+        unsafe { self.cells.get_unchecked(place.0) }
     }
 }

@@ -1,0 +1,68 @@
+//! The noise-free figure: instructions of one hit, counted by callgrind.
+//!
+//! The bench runs itself under `valgrind --tool=callgrind` twice for each way to hit, with N and
+//! with 2 N hits; the difference over N is one hit's instructions, with all set-up taken out.
+
+use std::hint::black_box;
+use std::process::Command;
+
+use crate::contenders::ours;
+use crate::workload::{key, text};
+
+/// The argument by which the bench asks itself for hits alone: followed by the way and a count.
+pub(crate) const ARGUMENT: &str = "hits-alone";
+
+const WAYS: [&str; 3] = ["owned", "borrowed", "pinned"];
+const HITS: u64 = 20_000;
+const ENTRIES: u64 = 512;
+
+/// Does nothing but `count` hits, in the way named.
+pub(crate) fn hits_alone(way: &str, count: u64) {
+    let cache = ours(2 * 512);
+    let keys: Vec<_> = (0..ENTRIES).map(key).collect();
+    for (number, key) in (0..).zip(&keys) {
+        cache.insert(*key, ptx_cache::Made::new(text(number)));
+    }
+    let wanted = keys.iter().cycle().zip(0..count).map(|(key, _)| key);
+    match way {
+        "owned" => wanted.for_each(|key| drop(black_box(cache.get(key)))),
+        "borrowed" => wanted.for_each(|key| {
+            black_box(cache.with(key, |text| text.len()));
+        }),
+        _ => {
+            let pinned = cache.pin();
+            wanted.for_each(|key| {
+                black_box(pinned.get(key).map(|text| text.len()));
+            });
+        }
+    }
+}
+
+/// Prints instructions a hit, or why there is no such figure.
+pub(crate) fn report() {
+    for way in WAYS {
+        match (counted(way, HITS), counted(way, 2 * HITS)) {
+            (Ok(once), Ok(twice)) => {
+                println!("instructions a hit, {way}: {}", twice.saturating_sub(once) / HITS);
+            }
+            (Err(reason), _) | (_, Err(reason)) => {
+                println!("instructions a hit, {way}: skipped: {reason}");
+            }
+        }
+    }
+}
+
+fn counted(way: &str, hits: u64) -> Result<u64, String> {
+    let myself = std::env::current_exe().map_err(|error| error.to_string())?;
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(myself)
+        .args([ARGUMENT, way, &hits.to_string()])
+        .output()
+        .map_err(|error| format!("valgrind: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let collected = said.lines().find_map(|line| line.split_once("Collected : "));
+    collected
+        .and_then(|(_, count)| count.trim().parse().ok())
+        .ok_or_else(|| format!("valgrind counted nothing: {said}"))
+}
