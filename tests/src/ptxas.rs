@@ -1,0 +1,79 @@
+//! The real `ptxas`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Requirement;
+
+/// The assembler, by `PTXAS` or where `cargo xtask test` puts it.
+#[derive(Clone, Debug)]
+pub struct Ptxas {
+    path: PathBuf,
+}
+
+/// Why there is no cubin.
+#[derive(Debug, thiserror::Error)]
+pub enum AssemblyError {
+    /// The assembler could not be run, or its files not be written or read.
+    #[error("cannot run `{}`: {source}", path.display())]
+    CannotRun {
+        /// The assembler.
+        path: PathBuf,
+        /// The system's word.
+        source: std::io::Error,
+    },
+    /// The assembler refused the text.
+    #[error("ptxas refused the text: {said}")]
+    Refused {
+        /// What it said.
+        said: String,
+    },
+}
+
+impl Ptxas {
+    /// The assembler, or `None` after saying that the test is skipped.
+    pub fn find() -> Option<Self> {
+        let provided = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/ptxas");
+        let path = std::env::var_os("PTXAS").map_or(provided, PathBuf::from);
+        if Command::new(&path).arg("--version").output().is_ok_and(|run| run.status.success()) {
+            Some(Self { path })
+        } else {
+            let why = format!(
+                "no ptxas at `{}`; `cargo xtask test` fetches one, or set PTXAS",
+                path.display()
+            );
+            Requirement::Ptxas.skip(&why)
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Assembles `text` for `arch`, such as `sm_90a`.
+    ///
+    /// # Errors
+    ///
+    /// [`AssemblyError::Refused`] with what the assembler said.
+    pub fn assemble(&self, text: &str, arch: &str) -> Result<Vec<u8>, AssemblyError> {
+        let cannot_run = |source| AssemblyError::CannotRun { path: self.path.clone(), source };
+        let folder = tempfile::tempdir().map_err(cannot_run)?;
+        let (source, cubin) =
+            (folder.path().join("kernel.ptx"), folder.path().join("kernel.cubin"));
+        std::fs::write(&source, text).map_err(cannot_run)?;
+        let run = Command::new(&self.path)
+            .arg(format!("-arch={arch}"))
+            .arg(&source)
+            .arg("-o")
+            .arg(&cubin)
+            .output()
+            .map_err(cannot_run)?;
+        if run.status.success() {
+            std::fs::read(&cubin).map_err(cannot_run)
+        } else {
+            let said = [run.stdout, run.stderr].concat();
+            Err(AssemblyError::Refused { said: String::from_utf8_lossy(&said).into_owned() })
+        }
+    }
+}

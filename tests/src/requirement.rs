@@ -1,0 +1,55 @@
+//! What a test may need that a machine may lack.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Something that is not part of the project. `PTX_REQUIRE` lists the names of those that must be
+/// there: then lacking one fails the test that needs it, as in CI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requirement {
+    /// The corpus of real PTX: `corpus`.
+    Corpus,
+    /// The assembler: `ptxas`.
+    Ptxas,
+    /// Python 3: `python`.
+    Python,
+    /// A CUDA device: `gpu`.
+    Gpu,
+}
+
+impl Requirement {
+    /// The name that `PTX_REQUIRE` knows it by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Corpus => "corpus",
+            Self::Ptxas => "ptxas",
+            Self::Python => "python",
+            Self::Gpu => "gpu",
+        }
+    }
+
+    /// Says on standard error that a test is skipped, and why. Always `None`, so that a test can
+    /// end with `else { return }`.
+    ///
+    /// # Panics
+    ///
+    /// Where `PTX_REQUIRE` says that it must be there.
+    #[expect(clippy::panic, reason = "a test that must run and cannot has failed")]
+    pub fn skip<T>(self, why: &str) -> Option<T> {
+        let required = std::env::var("PTX_REQUIRE").unwrap_or_default();
+        if required.split(',').any(|name| name.trim() == self.name()) {
+            panic!("{} is required by PTX_REQUIRE: {why}", self.name());
+        }
+        eprintln!("skipped: {why}");
+        None
+    }
+}
+
+/// The Python 3 interpreter, or `None` after saying that the test is skipped.
+pub fn python3() -> Option<PathBuf> {
+    let version = Command::new("python3").arg("--version").output();
+    match version {
+        Ok(output) if output.status.success() => Some(PathBuf::from("python3")),
+        _ => Requirement::Python.skip("no python3 on the PATH"),
+    }
+}

@@ -1,0 +1,3 @@
+//! Suites that cross crates, in files named by the property they prove.
+
+mod corpus_is_whole;
