@@ -17,6 +17,7 @@ use std::time::SystemTime;
 pub use faulty::{FaultyStorage, Operation};
 pub use memory::{MemoryStorage, Survival};
 pub use os::OsStorage;
+pub(crate) use os::is_medium_error;
 
 /// Files and folders by path. Paths are absolute, or at least mean the same in every call.
 ///

@@ -148,6 +148,12 @@ fn unavailable(error: &io::Error) -> bool {
     matches!(error.kind(), Unsupported | InvalidInput | PermissionDenied)
 }
 
+/// The medium itself failed, rather than a right, a limit or a name. The standard library has no
+/// kind for that.
+pub(crate) fn is_medium_error(error: &io::Error) -> bool {
+    system::is_medium_error(error)
+}
+
 /// Tries again while another program holds the file in a way that passes by itself.
 fn patiently<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for pause in PATIENCE {

@@ -51,6 +51,11 @@ pub(super) fn is_sharing_violation(error: &io::Error) -> bool {
     cfg!(windows) && matches!(error.raw_os_error(), Some(32 | 33))
 }
 
+pub(super) fn is_medium_error(error: &io::Error) -> bool {
+    // ERROR_CRC and ERROR_IO_DEVICE.
+    cfg!(windows) && matches!(error.raw_os_error(), Some(23 | 1117))
+}
+
 pub(super) fn has_no_locks(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported
 }

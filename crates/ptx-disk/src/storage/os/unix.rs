@@ -57,6 +57,10 @@ pub(super) fn is_sharing_violation(_error: &io::Error) -> bool {
     false
 }
 
+pub(super) fn is_medium_error(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::IO.raw_os_error())
+}
+
 pub(super) fn has_no_locks(error: &io::Error) -> bool {
     // ENOLCK: an NFS server without a lock manager.
     let absent = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP];

@@ -1,0 +1,138 @@
+//! How a store is set up, and what it says when something is amiss.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ptx_key::Digest;
+
+use crate::{Compression, DiskError, Durability, EntryKey, Location, Mode};
+
+/// How a store is set up. [`Config::new`] and [`Config::find`] give sensible values; change what
+/// you must.
+#[derive(Clone)]
+pub struct Config {
+    /// The store's folder, absolute. `None` is a store that keeps nothing.
+    pub root: Option<PathBuf>,
+    /// What may be done with it.
+    pub mode: Mode,
+    /// Uses a folder that belongs to another user or that everyone can write, and makes files
+    /// that the folder's group can write. Whoever can write the folder can run code on the GPU.
+    pub shared: bool,
+    /// What a published entry survives.
+    pub durability: Durability,
+    /// How new entries are stored.
+    pub compression: Compression,
+    /// The largest entry, in bytes, stored and decoded. Larger ones are neither written nor read.
+    pub most_entry_bytes: u64,
+    /// The longest time that a claim waits for its holder.
+    pub longest_claim_wait: Duration,
+    /// For how long a failure turns reading or writing off. It doubles with each further failure.
+    pub first_pause: Duration,
+    /// The age at which a file that was never published counts as left behind.
+    pub temporary_age: Duration,
+    /// The age at which a claim file that nobody holds is removed.
+    pub claim_age: Duration,
+    /// Who writes the entries that do not say it themselves, such as `my-back-end 1.4`.
+    pub producer: String,
+    /// Where warnings go; `None` sends them to `tracing::warn!`.
+    pub on_warning: Option<WarningHook>,
+}
+
+/// Takes warnings.
+pub type WarningHook = Arc<dyn Fn(&Warning) + Send + Sync>;
+
+impl Config {
+    /// A store in `root`, which must be absolute.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self {
+            root: Some(root.into()),
+            mode: Mode::ReadWrite,
+            shared: false,
+            durability: Durability::None,
+            compression: Compression::default(),
+            most_entry_bytes: 256 << 20,
+            longest_claim_wait: Duration::from_secs(30),
+            first_pause: Duration::from_secs(1),
+            temporary_age: Duration::from_secs(60 * 60),
+            claim_age: Duration::from_secs(24 * 60 * 60),
+            producer: String::new(),
+            on_warning: None,
+        }
+    }
+
+    /// A store where [`Location::find`] says.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Location::find`].
+    pub fn find(explicit: Option<&Path>) -> Result<Self, DiskError> {
+        let Location { root, mode } = Location::find(explicit)?;
+        Ok(Self { root, mode, ..Self::new(PathBuf::new()) })
+    }
+
+    pub(crate) fn warn(&self, warning: &Warning) {
+        match &self.on_warning {
+            Some(hook) => hook(warning),
+            None => tracing::warn!("{warning}"),
+        }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("root", &self.root)
+            .field("mode", &self.mode)
+            .field("durability", &self.durability)
+            .field("compression", &self.compression)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Something that a person should know and no program must fail for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Warning {
+    /// The machine knows of no folder for this user's caches.
+    #[error("no folder for caches is known, so nothing is kept on disk: set PTX_CACHE_DIR")]
+    NoLocation,
+    /// Writing is turned off for a while. Said once until it works again.
+    #[error("nothing is kept on disk for now: {error}")]
+    WritingOff {
+        /// What failed.
+        error: DiskError,
+    },
+    /// Reading is turned off for a while. Said once until it works again.
+    #[error("nothing is read from disk for now: {error}")]
+    ReadingOff {
+        /// What failed.
+        error: DiskError,
+    },
+    /// The folder is on a network file system, where each load waits for a server.
+    #[error(
+        "the store's folder `{}` is on {kind}: a folder on a disk of this machine is faster \
+         (set PTX_CACHE_DIR)", root.display()
+    )]
+    NetworkFileSystem {
+        /// The store's folder.
+        root: PathBuf,
+        /// The file system.
+        kind: &'static str,
+    },
+    /// Two lowerings of one key gave different content. Something that reaches the emitter does
+    /// not reach the key.
+    #[error(
+        "two lowerings of {key} disagree: an entry with content {kept:.12} stays, {offered:.12} \
+         was not kept; something reaches the emitter that is not in the key"
+    )]
+    Conflict {
+        /// The key.
+        key: EntryKey,
+        /// SHA-256 of the content that stays.
+        kept: Digest,
+        /// SHA-256 of the content that was not kept.
+        offered: Digest,
+    },
+}

@@ -1,0 +1,77 @@
+//! What a store has done since it was opened.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts one thing. Nothing is ordered by it.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(crate) fn add(&self) {
+        self.add_many(1);
+    }
+
+    pub(crate) fn add_many(&self, many: u64) {
+        self.0.fetch_add(many, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        #[derive(Debug, Default)]
+        pub(crate) struct Counters {
+            $(pub(crate) $name: Count,)*
+        }
+
+        /// What a store has done since this process opened it. Other processes count their own.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Statistics {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Counters {
+            pub(crate) fn snapshot(&self) -> Statistics {
+                Statistics { $($name: self.$name.get(),)* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Entries handed out, by loads and to those who waited for a claim.
+    hits,
+    /// Loads that handed out none, whatever the reason.
+    misses,
+    /// Entries that this process wrote.
+    published,
+    /// Writes that found the same content there already.
+    already_there,
+    /// Writes that found other content there, which stayed: two lowerings of one key disagree.
+    conflicting,
+    /// Loads and writes that met a file of a newer release, or one that is too large for this
+    /// store's settings. It stayed.
+    left_alone,
+    /// Damaged files set aside.
+    quarantined,
+    /// Loads and claims that the file system failed.
+    read_failures,
+    /// Writes and removals that the file system failed.
+    write_failures,
+    /// Times that failures turned reading or writing off for a while.
+    degraded,
+    /// Operations refused while they were turned off.
+    refused,
+    /// Entries removed on request.
+    removed,
+    /// Claims held.
+    claims_held,
+    /// Claims that were given up, after the longest wait or for want of locks.
+    claims_unheld,
+    /// Leftovers of dead processes removed.
+    swept,
+}

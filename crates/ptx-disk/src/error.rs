@@ -1,0 +1,143 @@
+//! What can go wrong, and what is wrong with a damaged file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::EntryKey;
+
+/// Why the store could not be opened or could not do its work.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DiskError {
+    /// The file system refused something. The store goes on without it and tries again later.
+    #[error("cannot {operation} `{}`: {source}", path.display())]
+    Storage {
+        /// What was tried.
+        operation: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// The system's word.
+        source: Arc<io::Error>,
+    },
+    /// An earlier failure turned this part of the store off for a while.
+    #[error("the store at `{}` is turned off for now after an earlier failure", root.display())]
+    Degraded {
+        /// The store's folder.
+        root: PathBuf,
+    },
+    /// What should be the store's folder is a file.
+    #[error("the store's path `{}` is not a folder: name another path, or move the file away", path.display())]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Another user owns the store's folder, and could put code into it.
+    #[error(
+        "the store's folder `{}` belongs to another user: name another folder, or allow sharing \
+         if you trust everyone who can write there", path.display()
+    )]
+    OwnedByAnother {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Every user of the machine can write the store's folder, and could put code into it.
+    #[error(
+        "every user can write the store's folder `{}`: take that right away (chmod o-w), name \
+         another folder, or allow sharing if you trust everyone", path.display()
+    )]
+    WritableByAll {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A setting has a value that cannot be used.
+    #[error("the setting {name}=`{value}` cannot be used: {expected}")]
+    BadSetting {
+        /// The variable or field.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// An entry is larger than the store keeps.
+    #[error("{key} has {bytes} bytes, more than the {most} that this store keeps in one entry")]
+    TooLarge {
+        /// The entry's key.
+        key: EntryKey,
+        /// Its bytes.
+        bytes: u64,
+        /// The most that are kept.
+        most: u64,
+    },
+    /// An entry's attributes are more or longer than the format allows.
+    #[error("the attributes of {key} do not fit into a header; give fewer or shorter ones")]
+    AttributesTooLong {
+        /// The entry's key.
+        key: EntryKey,
+    },
+    /// A cubin was to be kept under the key of a PTX text, or the reverse.
+    #[error("{key} is a key for {} and cannot name {found}", key.kind())]
+    WrongKind {
+        /// The key.
+        key: EntryKey,
+        /// What the payload is.
+        found: crate::Kind,
+    },
+}
+
+impl DiskError {
+    pub(crate) fn storage(operation: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Storage { operation, path: path.to_owned(), source: Arc::new(source) }
+    }
+}
+
+/// Says on which path an operation failed.
+pub(crate) trait OnPath<T> {
+    fn on(self, operation: &'static str, path: &Path) -> Result<T, DiskError>;
+}
+
+impl<T> OnPath<T> for io::Result<T> {
+    fn on(self, operation: &'static str, path: &Path) -> Result<T, DiskError> {
+        self.map_err(|error| DiskError::storage(operation, path, error))
+    }
+}
+
+/// What is wrong with a stored file. It is set aside, and the artifact is made anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Damage {
+    /// A link, a folder, a pipe or something else stands where the file should be.
+    #[error("it is not a regular file")]
+    NotAFile,
+    /// It does not begin as an entry does.
+    #[error("it is not an entry of a store")]
+    NotAnEntry,
+    /// It ends too early.
+    #[error("it is cut short")]
+    CutShort,
+    /// More stands in it than its header says.
+    #[error("it goes on behind its end")]
+    TooLong,
+    /// Its header does not fit its digest, or says what no release writes.
+    #[error("its header is damaged")]
+    Header,
+    /// It is larger than this store reads.
+    #[error("it is larger than the store allows")]
+    TooLarge,
+    /// It is the entry of another key.
+    #[error("it belongs to another key")]
+    WrongKey,
+    /// Its stored bytes do not fit their digest.
+    #[error("its payload is damaged")]
+    Payload,
+    /// Its stored bytes do not decode to what the header says.
+    #[error("its payload does not decode")]
+    Decoding,
+    /// It should be PTX text and is not UTF-8.
+    #[error("its text is not UTF-8")]
+    NotText,
+    /// The medium does not give its bytes back.
+    #[error("the medium cannot read it")]
+    Medium,
+}

@@ -1,0 +1,100 @@
+//! Makes missing folders, and finds out whether the store's own may be trusted.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use crate::error::OnPath as _;
+use crate::layout::Layout;
+use crate::storage::{FileKind, Storage, write_full};
+use crate::{DiskError, quarantine};
+
+/// The first line is the signature that backup programs look for.
+const TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
+    # The artifacts in this folder can be made anew at any time.\n";
+
+/// Checks the store's folder, and makes it when there is none and `create` says so.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub(crate) fn prepare_root(
+    storage: &dyn Storage,
+    layout: &Layout,
+    create: bool,
+    trust_others: bool,
+) -> Result<(), DiskError> {
+    let root = layout.root();
+    // The dot makes the system follow a link that the user may have put there.
+    match storage.metadata(&root.join(".")) {
+        Ok(metadata) if metadata.kind == FileKind::Folder => {
+            if trust_others {
+                return Ok(());
+            }
+            if !metadata.access.mine {
+                return Err(DiskError::OwnedByAnother { path: root.to_owned() });
+            }
+            if metadata.access.writable_by_all {
+                return Err(DiskError::WritableByAll { path: root.to_owned() });
+            }
+            Ok(())
+        }
+        Ok(_) => Err(DiskError::NotAFolder { path: root.to_owned() }),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            Err(DiskError::NotAFolder { path: root.to_owned() })
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            if create {
+                create_with_parents(storage, root).on("make the folder", root)?;
+                // Without the tag the store works as well.
+                let _ = storage.create_file(&layout.tag()).and_then(|tag| write_full(&*tag, TAG, 0));
+            }
+            Ok(())
+        }
+        Err(error) => Err(error).on("look at the folder", root),
+    }
+}
+
+fn create_with_parents(storage: &dyn Storage, folder: &Path) -> io::Result<()> {
+    match storage.create_folder(folder) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let parent = folder.parent().ok_or(error)?;
+            create_with_parents(storage, parent)?;
+            match storage.create_folder(folder) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+                outcome => outcome,
+            }
+        }
+        outcome => outcome,
+    }
+}
+
+/// Makes the folders between the store's own and `path`, and the store's own where somebody
+/// removed it. What stands in the way and is no folder is set aside.
+pub(crate) fn make_room_for(
+    storage: &dyn Storage,
+    layout: &Layout,
+    path: &Path,
+) -> io::Result<()> {
+    let root = layout.root();
+    create_with_parents(storage, root)?;
+    let between: Vec<&Path> = path
+        .ancestors()
+        .skip(1)
+        .take_while(|folder| *folder != root && folder.starts_with(root))
+        .collect();
+    for folder in between.into_iter().rev() {
+        match storage.create_folder(folder) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let there = storage.metadata(folder)?;
+                if there.kind != FileKind::Folder {
+                    quarantine::set_aside(storage, layout, folder, there.identity)?;
+                    storage.create_folder(folder)?;
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! The names below a store's folder.
+
+use std::path::{Path, PathBuf};
+
+use crate::{EntryKey, Kind};
+
+/// Places in quarantine. What is set aside takes one at random, over what was there.
+pub(crate) const QUARANTINE_PLACES: u32 = 64;
+
+/// A store's folder and what lies where in it. See `FORMAT.md`.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    root: PathBuf,
+}
+
+impl Layout {
+    pub(crate) fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where an entry is published. The folder carries the format's version, so that releases
+    /// with different ones share a store without meeting.
+    pub(crate) fn entry(&self, key: &EntryKey) -> PathBuf {
+        let suffix = match key.kind() {
+            Kind::Ptx => "ptx-entry",
+            Kind::Cubin => "cubin-entry",
+        };
+        self.root.join(format!("entries-1/{key:.2}/{key}.{suffix}"))
+    }
+
+    /// The file whose lock is the claim on a key.
+    pub(crate) fn claim(&self, key: &EntryKey) -> PathBuf {
+        let kind = key.kind();
+        self.root.join(format!("claims/{key:.2}/{key}.{kind}"))
+    }
+
+    /// The folder of claims with this first byte.
+    pub(crate) fn claims(&self, first_byte: u8) -> PathBuf {
+        self.root.join(format!("claims/{first_byte:02x}"))
+    }
+
+    /// Where files are written before they are published.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.root.join("tmp")
+    }
+
+    /// A new name for a file to be written.
+    pub(crate) fn new_temporary(&self) -> PathBuf {
+        self.root.join(format!("tmp/{:032x}", fastrand::u128(..)))
+    }
+
+    /// A place to set a damaged file aside.
+    pub(crate) fn quarantine(&self, place: u32) -> PathBuf {
+        self.root.join(format!("quarantine/{:02}", place % QUARANTINE_PLACES))
+    }
+
+    /// Tells backup programs to leave the folder out (see bford.info/cachedir).
+    pub(crate) fn tag(&self) -> PathBuf {
+        self.root.join("CACHEDIR.TAG")
+    }
+}

@@ -1,0 +1,80 @@
+//! Sets damaged files aside, where a person can look at them and no reader meets them again.
+//!
+//! The number of places is fixed and a file takes one at random, so what is set aside is bounded
+//! without anybody counting it.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use crate::folders;
+use crate::layout::{Layout, QUARANTINE_PLACES};
+use crate::storage::{FileIdentity, FileKind, Storage};
+
+/// Places to try before the file is removed instead: one may hold a folder, which no file
+/// replaces.
+const ATTEMPTS: u32 = 4;
+
+/// Sets aside what is named `path`, if it is still the file that was found damaged; whether it
+/// was. Another process may have set it aside, or written a good one there, in the meantime.
+///
+/// # Errors
+///
+/// Where the file could be neither moved nor removed.
+pub(crate) fn set_aside(
+    storage: &dyn Storage,
+    layout: &Layout,
+    path: &Path,
+    damaged: FileIdentity,
+) -> io::Result<bool> {
+    let found = match storage.metadata(path) {
+        Err(error) if gone(&error) => return Ok(false),
+        found => found?,
+    };
+    if found.identity != damaged {
+        return Ok(false);
+    }
+    let first = fastrand::u32(..QUARANTINE_PLACES);
+    for attempt in 0..ATTEMPTS {
+        let place = layout.quarantine(first + attempt);
+        let mut outcome = storage.rename(path, &place);
+        if outcome.as_ref().is_err_and(gone) {
+            if storage.metadata(path).is_err_and(|error| gone(&error)) {
+                return Ok(false);
+            }
+            let _ = folders::make_room_for(storage, layout, &place);
+            outcome = storage.rename(path, &place);
+        }
+        if outcome.is_ok() {
+            return Ok(stayed_the_same(storage, path, &place, damaged));
+        }
+    }
+    if found.kind == FileKind::Folder {
+        return Err(io::Error::other("a folder stands where a file should be"));
+    }
+    storage.remove_file(path).map(|()| true)
+}
+
+/// The name may have come to mean a new, good file between the look and the rename. Then that
+/// file goes back.
+fn stayed_the_same(
+    storage: &dyn Storage,
+    path: &Path,
+    place: &Path,
+    damaged: FileIdentity,
+) -> bool {
+    match storage.metadata(place) {
+        Ok(moved) if moved.identity != damaged => {
+            // Where the name is taken again the newer file stays.
+            let _ = storage.rename_new(place, path);
+            false
+        }
+        _ => true,
+    }
+}
+
+fn gone(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+#[cfg(test)]
+mod tests;

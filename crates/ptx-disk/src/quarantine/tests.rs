@@ -1,0 +1,77 @@
+use std::path::PathBuf;
+
+use super::*;
+use crate::storage::{MemoryStorage, write_full};
+
+fn with_file(bytes: &[u8]) -> (MemoryStorage, Layout, PathBuf, FileIdentity) {
+    let storage = MemoryStorage::new();
+    let layout = Layout::new(PathBuf::from("/store"));
+    let path = layout.root().join("file");
+    folders::make_room_for(&storage, &layout, &path).unwrap();
+    let identity = write(&storage, &path, bytes);
+    (storage, layout, path, identity)
+}
+
+fn write(storage: &MemoryStorage, path: &Path, bytes: &[u8]) -> FileIdentity {
+    let file = storage.create_file(path).unwrap();
+    write_full(&*file, bytes, 0).unwrap();
+    file.metadata().unwrap().identity
+}
+
+#[test]
+fn a_damaged_file_goes_aside_with_its_bytes() {
+    let (storage, layout, path, identity) = with_file(b"damaged");
+    assert!(set_aside(&storage, &layout, &path, identity).unwrap());
+    let files = storage.files();
+    assert_eq!(files.len(), 1);
+    let (place, bytes) = files.first_key_value().unwrap();
+    assert!(place.starts_with("/store/quarantine"));
+    assert_eq!(bytes, b"damaged");
+    assert!(!set_aside(&storage, &layout, &path, identity).unwrap(), "it is gone");
+}
+
+#[test]
+fn a_file_written_in_the_meantime_stays() {
+    let (storage, layout, path, damaged) = with_file(b"damaged");
+    storage.remove_file(&path).unwrap();
+    write(&storage, &path, b"good");
+    assert!(!set_aside(&storage, &layout, &path, damaged).unwrap());
+    assert_eq!(storage.files()[&path], b"good");
+}
+
+#[test]
+fn a_file_moved_by_mistake_comes_back() {
+    let (storage, layout, path, damaged) = with_file(b"damaged");
+    storage.remove_file(&path).unwrap();
+    write(&storage, &path, b"good");
+    // What happens when the file is replaced between the look and the rename.
+    let place = layout.quarantine(7);
+    folders::make_room_for(&storage, &layout, &place).unwrap();
+    storage.rename(&path, &place).unwrap();
+    assert!(!stayed_the_same(&storage, &path, &place, damaged));
+    assert_eq!(storage.files()[&path], b"good");
+}
+
+#[test]
+fn what_is_set_aside_is_bounded() {
+    let (storage, layout, path, _) = with_file(b"first");
+    storage.remove_file(&path).unwrap();
+    for _ in 0..1000 {
+        let identity = write(&storage, &path, b"damaged");
+        assert!(set_aside(&storage, &layout, &path, identity).unwrap());
+    }
+    let kept = storage.files().len();
+    assert!(kept <= QUARANTINE_PLACES as usize, "{kept}");
+}
+
+#[test]
+fn with_no_place_left_the_file_is_removed() {
+    let (storage, layout, path, identity) = with_file(b"damaged");
+    for place in 0..QUARANTINE_PLACES {
+        let place = layout.quarantine(place);
+        folders::make_room_for(&storage, &layout, &place).unwrap();
+        storage.create_folder(&place).unwrap();
+    }
+    assert!(set_aside(&storage, &layout, &path, identity).unwrap());
+    assert!(storage.files().is_empty());
+}

@@ -1,0 +1,221 @@
+//! The store: every operation, with what it counts and when it gives up.
+
+mod claim;
+mod failure;
+mod write;
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::config::{Config, Warning};
+use crate::counters::{Counters, Statistics};
+use crate::degradation::Gate;
+use crate::error::OnPath as _;
+use crate::folders::prepare_root;
+use crate::layout::Layout;
+use crate::read::{Found, Stored, read};
+use crate::storage::{OsStorage, Storage};
+use crate::{DiskError, EntryKey, Load, Mode};
+
+/// Failures in a row that leave reading on: one file that cannot be read says little about the
+/// others, while a failed write says that the next will fail as well.
+const TOLERATED_READ_FAILURES: u32 = 2;
+/// The time between two notes that an entry is in use.
+const USE_NOTED_EVERY: Duration = Duration::from_secs(60 * 60);
+
+/// A folder of entries that many processes share.
+///
+/// Every method may be called from any thread and from any number of processes at once. None
+/// fails for what the file system does, except where a caller asks what became of its request.
+pub struct DiskStore {
+    /// `None` where nothing is kept.
+    open: Option<Open>,
+    config: Config,
+    counters: Counters,
+}
+
+struct Open {
+    storage: Arc<dyn Storage>,
+    layout: Layout,
+    reading: Gate,
+    writing: Gate,
+    writes: AtomicU64,
+}
+
+impl DiskStore {
+    /// Opens a store on the machine's file system. Nothing is listed or read; a folder that is
+    /// missing is made.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskError::NotAFolder`], [`DiskError::OwnedByAnother`], [`DiskError::WritableByAll`]
+    /// where the folder must not be used, and [`DiskError::BadSetting`] for a relative path. A
+    /// folder that cannot be made or reached is no error: the store warns, keeps nothing, and
+    /// tries again later.
+    pub fn open(config: Config) -> Result<Self, DiskError> {
+        let storage = if config.shared { OsStorage::for_group() } else { OsStorage::new() };
+        Self::open_on(Arc::new(storage), config)
+    }
+
+    /// Opens a store on some other storage.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub fn open_on(storage: Arc<dyn Storage>, config: Config) -> Result<Self, DiskError> {
+        let mut store = Self { open: None, config, counters: Counters::default() };
+        let config = &store.config;
+        let root = match &config.root {
+            _ if config.mode == Mode::Off => return Ok(store),
+            Some(root) if root.is_absolute() => root.clone(),
+            Some(root) => {
+                let value = root.to_string_lossy().into_owned();
+                let expected = "give an absolute path";
+                return Err(DiskError::BadSetting { name: "root", value, expected });
+            }
+            None => {
+                config.warn(&Warning::NoLocation);
+                return Ok(store);
+            }
+        };
+        let open = Open {
+            storage,
+            layout: Layout::new(root.clone()),
+            reading: Gate::new(TOLERATED_READ_FAILURES, config.first_pause),
+            writing: Gate::new(0, config.first_pause),
+            writes: AtomicU64::new(0),
+        };
+        let create = config.mode == Mode::ReadWrite;
+        let prepared = prepare_root(&*open.storage, &open.layout, create, config.shared);
+        if let Ok(facts) = open.storage.file_system(&root)
+            && let Some(kind) = facts.network
+        {
+            config.warn(&Warning::NetworkFileSystem { root, kind });
+        }
+        store.open = Some(open);
+        match prepared {
+            Err(error @ DiskError::Storage { .. }) => store.write_failed(&error, false),
+            other => other?,
+        }
+        Ok(store)
+    }
+
+    /// The entry of `key`. Takes no lock; writes nothing unless the file is damaged, except for a
+    /// new time of last change once an hour.
+    pub fn load(&self, key: impl Into<EntryKey>) -> Load {
+        let loaded = match &self.open {
+            Some(open) => self.load_open(open, &key.into()),
+            None => Load::Miss,
+        };
+        match loaded {
+            Load::Hit(_) => self.counters.hits.add(),
+            _ => self.counters.misses.add(),
+        }
+        loaded
+    }
+
+    fn load_open(&self, open: &Open, key: &EntryKey) -> Load {
+        if !open.reading.permits(Instant::now) {
+            self.counters.refused.add();
+            return Load::Miss;
+        }
+        let path = open.layout.entry(key);
+        let found = match read(&*open.storage, &path, key, self.config.most_entry_bytes) {
+            Ok(found) => found,
+            Err(error) => return Load::Failed(self.read_failed(open, error)),
+        };
+        open.reading.succeeded();
+        let (damage, identity) = match found {
+            Found::Nothing => return Load::Miss,
+            Found::Damaged(damage, identity) => (damage, identity),
+            Found::NotForUs => {
+                self.counters.left_alone.add();
+                return Load::Miss;
+            }
+            Found::Whole(stored) => match stored.entry() {
+                Ok(Some(entry)) => {
+                    self.note_use(&stored);
+                    return Load::Hit(entry);
+                }
+                Ok(None) => {
+                    self.counters.left_alone.add();
+                    return Load::Miss;
+                }
+                Err(damage) => (damage, stored.identity),
+            },
+        };
+        self.quarantine(open, &path, damage, identity);
+        Load::Damaged(damage)
+    }
+
+    /// Notes that an entry was used, in its file's time of last change and at most once in a
+    /// while, so that trimming knows what is in use and reading stays free of writes.
+    fn note_use(&self, stored: &Stored) {
+        if self.config.mode != Mode::ReadWrite {
+            return;
+        }
+        let now = SystemTime::now();
+        if now.duration_since(stored.modified).is_ok_and(|since| since >= USE_NOTED_EVERY) {
+            // Where it cannot be noted the entry only looks unused.
+            let _ = stored.file.set_modified(now);
+        }
+    }
+
+    /// Takes the entry of `key` out; whether there was one.
+    ///
+    /// # Errors
+    ///
+    /// Where it could not be removed. A read-only store removes nothing and is no error.
+    pub fn remove(&self, key: impl Into<EntryKey>) -> Result<bool, DiskError> {
+        let Some(open) = self.writable() else {
+            return Ok(false);
+        };
+        let path = open.layout.entry(&key.into());
+        match open.storage.remove_file(&path) {
+            Ok(()) => {
+                self.counters.removed.add();
+                Ok(true)
+            }
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                Ok(false)
+            }
+            Err(error) => {
+                self.counters.write_failures.add();
+                Err(error).on("remove", &path)
+            }
+        }
+    }
+
+    /// What this store has done since it was opened.
+    pub fn statistics(&self) -> Statistics {
+        self.counters.snapshot()
+    }
+
+    /// The open part of a store that may write.
+    fn writable(&self) -> Option<&Open> {
+        self.open.as_ref().filter(|_| self.config.mode == Mode::ReadWrite)
+    }
+
+    /// The store's folder; `None` where nothing is kept.
+    pub fn root(&self) -> Option<&Path> {
+        self.open.as_ref().map(|open| open.layout.root())
+    }
+}
+
+impl fmt::Debug for DiskStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DiskStore")
+            .field("config", &self.config)
+            .field("statistics", &self.statistics())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! Waiting for a claim, and for the entry that its holder publishes.
+
+use std::thread;
+use std::time::Instant;
+
+use super::{DiskStore, Open};
+use crate::claim::{Attempt, Waits, try_claim};
+use crate::{Claim, ClaimGuard, DiskError, EntryKey, Load};
+
+impl DiskStore {
+    /// Says that the caller is about to make the artifact of `key`, so that other threads and
+    /// processes wait for it. Waits itself while another holds the claim, at most as long as the
+    /// configuration says; when the holder dies, this one takes over at once.
+    pub fn claim(&self, key: impl Into<EntryKey>) -> Claim {
+        let key = key.into();
+        let claim = match self.writable() {
+            Some(open) => self.claim_open(open, &key),
+            None => Claim::Unheld,
+        };
+        match &claim {
+            Claim::Held(_) => self.counters.claims_held.add(),
+            Claim::Published(_) => self.counters.hits.add(),
+            Claim::Unheld => self.counters.claims_unheld.add(),
+        }
+        claim
+    }
+
+    fn claim_open(&self, open: &Open, key: &EntryKey) -> Claim {
+        let deadline = Instant::now().checked_add(self.config.longest_claim_wait);
+        let mut waits = Waits::new();
+        loop {
+            if !open.writing.is_open(Instant::now) {
+                self.counters.refused.add();
+                return Claim::Unheld;
+            }
+            let attempt = match try_claim(&*open.storage, &open.layout, key) {
+                Ok(attempt) => attempt,
+                Err(error) => {
+                    let path = open.layout.claim(key);
+                    self.write_failed(&DiskError::storage("claim", &path, error), true);
+                    return Claim::Unheld;
+                }
+            };
+            // The holder may have published between the caller's load and this claim.
+            if let Load::Hit(entry) = self.load_open(open, key) {
+                return Claim::Published(entry);
+            }
+            if let Attempt::Held(lock) = attempt {
+                return Claim::Held(ClaimGuard { _lock: lock });
+            }
+            let wait = waits.next();
+            let now = Instant::now();
+            if deadline.is_some_and(|deadline| now + wait > deadline) {
+                tracing::debug!(%key, "gave up waiting for another process that makes an artifact");
+                return Claim::Unheld;
+            }
+            thread::sleep(wait);
+        }
+    }
+}

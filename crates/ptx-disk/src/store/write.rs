@@ -1,0 +1,152 @@
+//! Keeping an entry, and sweeping along the way.
+
+use std::borrow::Cow;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant, SystemTime};
+
+use ptx_key::Digest;
+
+use super::{DiskStore, Open};
+use crate::compression::encode;
+use crate::error::OnPath as _;
+use crate::format::{Header, LONGEST_PAYLOAD};
+use crate::publish::{Outcome, Publisher};
+use crate::sweep::{sweep_claims, sweep_temporary};
+use crate::{DiskError, Entry, EntryKey, Stored, Warning};
+
+/// Writes between two sweeps.
+const SWEEP_EVERY: u64 = 64;
+
+impl DiskStore {
+    /// Keeps `entry` under `key`, whole or not at all, unless something is there already.
+    pub fn store(&self, key: impl Into<EntryKey>, entry: &Entry) -> Stored {
+        let key = key.into();
+        let Some(open) = self.writable() else {
+            return Stored::NotWritable;
+        };
+        let (header, bytes) = match self.to_file(&key, entry) {
+            Ok(file) => file,
+            Err(error) => return Stored::Failed(error),
+        };
+        if !open.writing.permits(Instant::now) {
+            self.counters.refused.add();
+            return Stored::Failed(DiskError::Degraded { root: open.layout.root().to_owned() });
+        }
+        let publisher = Publisher {
+            storage: &*open.storage,
+            layout: &open.layout,
+            durability: self.config.durability,
+            most_bytes: self.config.most_entry_bytes,
+            counters: &self.counters,
+        };
+        let outcome = match publisher.publish(&header, &bytes) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.write_failed(&error, true);
+                return Stored::Failed(error);
+            }
+        };
+        open.writing.succeeded();
+        self.sweep_now_and_then(open);
+        match outcome {
+            Outcome::New => {
+                self.counters.published.add();
+                Stored::Published
+            }
+            Outcome::OverImported => {
+                self.counters.published.add();
+                Stored::PublishedOverImported
+            }
+            Outcome::AlreadyThere => {
+                self.counters.already_there.add();
+                Stored::AlreadyThere
+            }
+            Outcome::Conflicting { kept } => {
+                self.counters.conflicting.add();
+                let offered = header.content_digest;
+                self.config.warn(&Warning::Conflict { key, kept, offered });
+                Stored::Conflicting { kept }
+            }
+            Outcome::KeptNewer => {
+                self.counters.left_alone.add();
+                Stored::KeptNewer
+            }
+        }
+    }
+
+    /// The file that holds `entry`, and its header.
+    fn to_file(&self, key: &EntryKey, entry: &Entry) -> Result<(Header, Vec<u8>), DiskError> {
+        let found = entry.payload.kind();
+        if found != key.kind() {
+            return Err(DiskError::WrongKind { key: *key, found });
+        }
+        let content = entry.payload.as_bytes();
+        let (bytes, most) = (content.len() as u64, self.config.most_entry_bytes.min(LONGEST_PAYLOAD));
+        if bytes > most {
+            return Err(DiskError::TooLarge { key: *key, bytes, most });
+        }
+        let (encoding, stored) = encode(content, self.config.compression);
+        let content_digest = Digest::of_bytes(content);
+        let stored_digest = match &stored {
+            Cow::Borrowed(_) => content_digest,
+            Cow::Owned(stored) => Digest::of_bytes(stored),
+        };
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let since_1970 = entry.created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let producer = [&entry.producer, &self.config.producer];
+        let producer = producer.into_iter().find(|name| !name.is_empty());
+        let header = Header {
+            key: *key,
+            encoding,
+            stored_digest,
+            content_digest,
+            stored_bytes: stored.len() as u64,
+            content_bytes: bytes,
+            cost_nanos: nanos(entry.cost),
+            created_nanos: nanos(since_1970),
+            producer: producer.cloned().unwrap_or_default(),
+            attributes: entry.attributes.clone(),
+        };
+        let mut file = header.to_bytes().ok_or(DiskError::AttributesTooLong { key: *key })?;
+        file.extend_from_slice(&stored);
+        Ok((header, file))
+    }
+
+    /// Removes what dead processes left behind; how many files. Publishing does the same, bit by
+    /// bit.
+    ///
+    /// # Errors
+    ///
+    /// Where a folder cannot be listed.
+    pub fn sweep(&self) -> Result<u64, DiskError> {
+        let Some(open) = self.writable() else {
+            return Ok(0);
+        };
+        let (storage, layout, now) = (&*open.storage, &open.layout, SystemTime::now());
+        let mut swept = sweep_temporary(storage, layout, self.config.temporary_age, now)
+            .on("sweep", &layout.temporary())?;
+        for first_byte in 0..=u8::MAX {
+            swept += sweep_claims(storage, layout, first_byte, self.config.claim_age, now)
+                .on("sweep", &layout.claims(first_byte))?;
+        }
+        self.counters.swept.add_many(swept);
+        Ok(swept)
+    }
+
+    /// Each store sweeps after its first write, and then once in a while; one folder of claims
+    /// at a time, so that no call pays for all of them.
+    fn sweep_now_and_then(&self, open: &Open) {
+        let write = open.writes.fetch_add(1, Ordering::Relaxed);
+        if !write.is_multiple_of(SWEEP_EVERY) {
+            return;
+        }
+        let (storage, layout, now) = (&*open.storage, &open.layout, SystemTime::now());
+        let claims = fastrand::u8(..);
+        let swept = [
+            sweep_temporary(storage, layout, self.config.temporary_age, now),
+            sweep_claims(storage, layout, claims, self.config.claim_age, now),
+        ];
+        // A folder that cannot be listed now is swept another time.
+        self.counters.swept.add_many(swept.into_iter().flatten().sum());
+    }
+}
