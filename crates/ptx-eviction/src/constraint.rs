@@ -166,14 +166,9 @@ impl Room {
             self.group_slots[group] = self.group_slots[group].saturating_sub(1);
         }
     }
-}
 
-impl Clone for Room {
-    fn clone(&self) -> Self {
-        Self { count: self.count, bytes: self.bytes, group_slots: self.group_slots.clone() }
-    }
-
-    fn clone_from(&mut self, source: &Self) {
+    /// Becomes a copy of `source` in the memory that is there.
+    pub(crate) fn copy_from(&mut self, source: &Self) {
         self.count = source.count;
         self.bytes = source.bytes;
         self.group_slots.clone_from(&source.group_slots);

@@ -14,8 +14,9 @@ pub const EXACT_CANDIDATES: usize = 14;
 ///
 /// Branches over elements in the order of their density. A branch is cut when its value plus the fractional
 /// knapsack of the remaining gains, taken over the pinned elements, cannot beat the best set known: by
-/// submodularity no later gain is larger (the bound of Horowitz and Sahni, 1974, for modular values). The first
-/// branch is density greedy itself. Once the best is found, what still fits is added even if it gains nothing.
+/// submodularity no later gain is larger (the bound of Horowitz and Sahni, *Computing partitions with applications
+/// to the knapsack problem*, 1974, for modular values). Once the best is found, what still fits is added even if it
+/// gains nothing.
 ///
 /// # Guarantee
 /// Optimal, up to the rounding of sums.
@@ -82,7 +83,7 @@ impl<O: Objective> Branching<'_, O> {
         next: usize,
     ) -> Result<(), Error> {
         if here.value > self.best.value {
-            self.best.clone_from(here);
+            self.best.copy_from(here);
         }
         let Some((child, deeper)) = depths.split_first_mut() else {
             return Ok(());
@@ -94,7 +95,7 @@ impl<O: Objective> Branching<'_, O> {
             let element = self.order[position].element as usize;
             if here.admits(self.constraint, element) {
                 let gain = checked_gain(self.objective, &here.state, element)?;
-                child.clone_from(here);
+                child.copy_from(here);
                 child.add(self.objective, self.constraint, element, gain);
                 self.descend(child, deeper, position + 1)?;
             }

@@ -28,7 +28,8 @@ use crate::top_gains::select_top_gains;
 /// # Complexity
 /// `n` gains and one sort to start with, then usually a few gains for each element chosen: in the worst case
 /// `O(n·k)` gains for `k` elements, and `O(log n)` for each. A heap holds only elements that were evaluated and
-/// overtaken. A modular objective under a count alone is solved by selection instead, in `O(n)`.
+/// overtaken. One more gain for each element kept, pinned ones included, values the set. A modular objective under
+/// a count alone is solved by selection instead, in `O(n)`.
 ///
 /// # Errors
 /// [`Error::PinnedOverBudget`] when the pinned elements break a budget; [`Error::Gain`] or [`Error::Overflow`]

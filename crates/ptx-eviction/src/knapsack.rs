@@ -32,8 +32,7 @@ use crate::scratch::{Free, Partial, Scratch, Selection};
 ///   [`lazy_greedy`](crate::lazy_greedy).
 /// * A cap on groups together with a byte budget: all budgets are kept, no bound is claimed.
 ///
-/// Ties in density go to the lower index. Fills up with what fits, worth something or
-/// not.
+/// Ties in density go to the lower index. Fills up with what fits, worth something or not.
 ///
 /// # Complexity
 /// As [`lazy_greedy`](crate::lazy_greedy), three to four times over.
@@ -69,7 +68,7 @@ pub(crate) fn search<O: Objective>(
     let slot_price = slot_price(&base.room, free);
     let density = |element: usize, gain: f64| density(constraint.size(element), slot_price, gain);
     std::mem::swap(best, current);
-    current.clone_from(base);
+    current.copy_from(base);
     queue.rewind();
     density_queue.fill(free, base.room.count, density);
     let addition = fill_by_density(objective, constraint, current, density_queue, queue, density)?;
@@ -81,7 +80,7 @@ pub(crate) fn search<O: Objective>(
     if let Some(addition) = addition
         && addition.value > best.value
     {
-        current.clone_from(base);
+        current.copy_from(base);
         let dense = prefix.get(base.chosen.len()..addition.prefix_len);
         for &element in dense.unwrap_or_default().iter().chain([&addition.element]) {
             let gain = checked_gain(objective, &current.state, element)?;

@@ -51,8 +51,8 @@
 //! * No number makes it panic: NaN, infinities, negative weights, overflow and mismatched lengths are an
 //!   [`Error`] that names the element.
 //! * A [`Scratch`] is reused; after the first runs of a size, solvers allocate nothing.
-//! * The same input gives the same set on every platform, except under [`Curve::Log1p`], whose logarithm is the
-//!   platform's.
+//! * The same input gives the same set on every platform, except where a logarithm enters, whose last bit is the
+//!   platform's: [`Curve::Log1p`], [`stochastic_greedy`] and [`SieveStreaming`].
 //!
 //! # What it does not do
 //!

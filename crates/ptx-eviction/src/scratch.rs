@@ -88,20 +88,11 @@ impl<S> Partial<S> {
     }
 }
 
-impl<S: Clone> Clone for Partial<S> {
-    fn clone(&self) -> Self {
-        Self {
-            state: self.state.clone(),
-            room: self.room.clone(),
-            value: self.value,
-            chosen: self.chosen.clone(),
-            member: self.member.clone(),
-        }
-    }
-
-    fn clone_from(&mut self, source: &Self) {
+impl<S: Clone> Partial<S> {
+    /// Becomes a copy of `source` in the memory that is there.
+    pub(crate) fn copy_from(&mut self, source: &Self) {
         self.state.clone_from(&source.state);
-        self.room.clone_from(&source.room);
+        self.room.copy_from(&source.room);
         self.value = source.value;
         self.chosen.clone_from(&source.chosen);
         self.member.clone_from(&source.member);
@@ -151,7 +142,7 @@ impl<S: Default + Clone> Scratch<S> {
 
     /// Lists in `free` what may be added to `base`, and makes `current` a copy of `base`.
     pub(crate) fn list_free(&mut self, constraint: &Constraint<'_>) {
-        self.current.clone_from(&self.base);
+        self.current.copy_from(&self.base);
         self.free.clear();
         let base = &self.base;
         let elements = (0..base.member.len()).zip(0_u32..);

@@ -95,7 +95,7 @@ impl fmt::Display for ElementSet {
 /// Differences within a billionth of the values involved count as rounding. Finding nothing proves nothing;
 /// over a dozen elements or fewer the default sample sees most pairs that matter.
 ///
-/// A trial costs up to four times `largest_set` gains and additions.
+/// A trial costs about five times `largest_set` gains and additions.
 ///
 /// ```
 /// use ptx_eviction::{Modular, Objective, Sample, verify_submodular};

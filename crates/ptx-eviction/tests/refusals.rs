@@ -179,6 +179,11 @@ fn pinned_elements_that_break_a_budget_are_named_with_it() {
         refuse(pinned.at_most_per_group(&[1, 0, 1], 1)),
         "pinned elements need 2 elements in one group, the budget is 1: unpin some or raise it"
     );
+    // The budget that is broken is told, not one that holds exactly.
+    assert_eq!(
+        refuse(pinned.at_most(2).within_bytes(&[5, 0, 6], 11).at_most_per_group(&[1, 0, 1], 1)),
+        "pinned elements need 2 elements in one group, the budget is 1: unpin some or raise it"
+    );
     let exactly = pinned.at_most(2).within_bytes(&[5, 0, 6], 11);
     assert!(density_greedy(&objective, &exactly, &mut scratch).is_ok());
 }

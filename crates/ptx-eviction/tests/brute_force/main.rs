@@ -4,6 +4,7 @@
 
 mod instance;
 
+use std::cell::Cell;
 use std::f64::consts::E;
 
 use instance::{Instance, Limits, instance, is_pinned_over_budget, mask, optimum, values};
@@ -21,7 +22,12 @@ fn at_least(value: f64, share: f64, optimum: f64) -> bool {
 }
 
 /// What must hold for a result under any constraint; its set as a mask.
-fn sound(instance: &Instance, limits: Limits, selection: Selection<'_>) -> usize {
+fn sound<O: Objective>(
+    instance: &Instance,
+    objective: &O,
+    limits: Limits,
+    selection: Selection<'_>,
+) -> usize {
     let mask = mask(selection.elements);
     assert!(selection.elements.is_sorted_by(|left, right| left < right), "sorted, each once");
     assert!(
@@ -31,8 +37,7 @@ fn sound(instance: &Instance, limits: Limits, selection: Selection<'_>) -> usize
     );
     let bytes = selection.elements.iter().map(|&element| instance.sizes[element]);
     assert_eq!(selection.bytes, if limits.bytes { bytes.sum() } else { 0 });
-    let objective = instance.objective();
-    let value = evaluate(&objective, selection.elements, &mut Default::default()).unwrap();
+    let value = evaluate(objective, selection.elements, &mut O::State::default()).unwrap();
     assert_eq!(selection.value.to_bits(), value.to_bits(), "value of the set");
     // Nothing that fits was left out.
     for element in (0..instance.weights.len()).filter(|element| mask >> element & 1 == 0) {
@@ -63,46 +68,76 @@ fn density_bound(limits: Limits) -> Option<f64> {
     }
 }
 
+/// Every solver that takes every constraint, under every combination of limits.
+fn every_bound_holds<O: Objective>(
+    instance: &Instance,
+    objective: &O,
+) -> Result<(), TestCaseError> {
+    let values = values(objective);
+    let mut scratch = Scratch::default();
+    for limits in Limits::all() {
+        let constraint = instance.constraint(limits);
+        let optimum = optimum(&values, |mask| instance.feasible(limits, mask));
+        let Some(optimum) = optimum else {
+            prop_assert!(is_pinned_over_budget(&lazy_greedy(objective, &constraint, &mut scratch)));
+            prop_assert!(is_pinned_over_budget(&plain_greedy(
+                objective,
+                &constraint,
+                &mut scratch
+            )));
+            prop_assert!(is_pinned_over_budget(&density_greedy(
+                objective,
+                &constraint,
+                &mut scratch
+            )));
+            prop_assert!(is_pinned_over_budget(&exact_search(
+                objective,
+                &constraint,
+                &mut scratch
+            )));
+            continue;
+        };
+
+        let lazy = lazy_greedy(objective, &constraint, &mut scratch)?;
+        let lazy_set = sound(instance, objective, limits, lazy);
+        let lazy_value = lazy.value;
+        if let Some(bound) = lazy_bound(limits) {
+            let holds = at_least(lazy_value, bound, optimum);
+            prop_assert!(holds, "{limits:?}: {lazy_value} of {optimum}");
+        }
+
+        let plain = plain_greedy(objective, &constraint, &mut scratch)?;
+        let plain_set = sound(instance, objective, limits, plain);
+        prop_assert_eq!(plain_set, lazy_set, "{:?}: lazy is plain", limits);
+        prop_assert_eq!(plain.value.to_bits(), lazy_value.to_bits());
+
+        let dense = density_greedy(objective, &constraint, &mut scratch)?;
+        sound(instance, objective, limits, dense);
+        if let Some(bound) = density_bound(limits) {
+            let holds = at_least(dense.value, bound, optimum);
+            prop_assert!(holds, "{limits:?}: {} of {optimum}", dense.value);
+        }
+        prop_assert!(at_least(dense.value, 1.0, lazy_value), "never below greedy by gain");
+
+        let exact = exact_search(objective, &constraint, &mut scratch)?;
+        sound(instance, objective, limits, exact);
+        let holds = at_least(exact.value, 1.0, optimum);
+        prop_assert!(holds, "{limits:?}: {} of {optimum}", exact.value);
+    }
+    Ok(())
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
     fn every_bound_and_every_budget_holds(instance in instance()) {
-        let objective = instance.objective();
-        let values = values(&objective);
-        let mut scratch = Scratch::default();
-        for limits in Limits::all() {
-            let constraint = instance.constraint(limits);
-            let Some(optimum) = optimum(&values, |mask| instance.feasible(limits, mask)) else {
-                prop_assert!(is_pinned_over_budget(&lazy_greedy(&objective, &constraint, &mut scratch)));
-                prop_assert!(is_pinned_over_budget(&plain_greedy(&objective, &constraint, &mut scratch)));
-                prop_assert!(is_pinned_over_budget(&density_greedy(&objective, &constraint, &mut scratch)));
-                prop_assert!(is_pinned_over_budget(&exact_search(&objective, &constraint, &mut scratch)));
-                continue;
-            };
+        every_bound_holds(&instance, &instance.objective())?;
+    }
 
-            let lazy = lazy_greedy(&objective, &constraint, &mut scratch)?;
-            let lazy_set = sound(&instance, limits, lazy);
-            if let Some(bound) = lazy_bound(limits) {
-                prop_assert!(at_least(lazy.value, bound, optimum), "{limits:?}: {} of {optimum}", lazy.value);
-            }
-            let lazy_value = lazy.value;
-
-            let plain = plain_greedy(&objective, &constraint, &mut scratch)?;
-            prop_assert_eq!(sound(&instance, limits, plain), lazy_set, "{:?}: lazy is plain", limits);
-            prop_assert_eq!(plain.value.to_bits(), lazy_value.to_bits());
-
-            let dense = density_greedy(&objective, &constraint, &mut scratch)?;
-            sound(&instance, limits, dense);
-            if let Some(bound) = density_bound(limits) {
-                prop_assert!(at_least(dense.value, bound, optimum), "{limits:?}: {} of {optimum}", dense.value);
-            }
-            prop_assert!(at_least(dense.value, 1.0, lazy_value), "never below greedy by gain");
-
-            let exact = exact_search(&objective, &constraint, &mut scratch)?;
-            sound(&instance, limits, exact);
-            prop_assert!(at_least(exact.value, 1.0, optimum), "{limits:?}: {} of {optimum}", exact.value);
-        }
+    #[test]
+    fn every_bound_and_every_budget_holds_for_modular_objectives(instance in instance()) {
+        every_bound_holds(&instance, &Modular::new(&instance.weights)?)?;
     }
 
     #[test]
@@ -128,7 +163,7 @@ proptest! {
         let seeds = 32_u32;
         for seed in 0..seeds {
             let found = stochastic_greedy(&objective, &constraint, epsilon, seed.into(), &mut scratch)?;
-            sound(&instance, limits, found);
+            sound(&instance, &objective, limits, found);
             total += found.value;
         }
         let bound = 1.0 - 1.0 / E - epsilon;
@@ -179,21 +214,6 @@ proptest! {
             sieve.reset();
             prop_assert!(sieve.selection()?.elements.is_empty());
         }
-    }
-
-    #[test]
-    fn selection_is_greedy_for_modular_objectives(instance in instance()) {
-        let objective = Modular::new(&instance.weights)?;
-        let mut scratch = Scratch::default();
-        let constraint = instance.pinned_to().at_most(instance.count);
-        let Ok(plain) = plain_greedy(&objective, &constraint, &mut scratch) else {
-            prop_assert!(is_pinned_over_budget(&lazy_greedy(&objective, &constraint, &mut scratch)));
-            return Ok(());
-        };
-        let (elements, value) = (plain.elements.to_vec(), plain.value);
-        let selected = lazy_greedy(&objective, &constraint, &mut scratch)?;
-        prop_assert_eq!(selected.elements, elements);
-        prop_assert_eq!(selected.value.to_bits(), value.to_bits());
     }
 }
 
@@ -252,6 +272,41 @@ fn exact_search_says_when_it_is_asked_too_much() {
     );
     let pinned = Constraint::new().pinned(&[3, 5, 3]);
     assert!(exact_search(&objective, &pinned, &mut scratch).is_ok());
+}
+
+/// Counts how often a gain is asked for.
+struct Counted<'o, O>(&'o O, Cell<usize>);
+
+impl<O: Objective> Objective for Counted<'_, O> {
+    type State = O::State;
+
+    fn element_count(&self) -> usize {
+        self.0.element_count()
+    }
+
+    fn clear(&self, state: &mut O::State) {
+        self.0.clear(state);
+    }
+
+    fn gain(&self, state: &O::State, element: usize) -> f64 {
+        self.1.set(self.1.get() + 1);
+        self.0.gain(state, element)
+    }
+
+    fn add(&self, state: &mut O::State, element: usize) {
+        self.0.add(state, element);
+    }
+}
+
+#[test]
+fn exact_search_cuts_what_cannot_win() {
+    let weights: Vec<f64> = (1..=14_u8).map(|rank| 100.0 + f64::from(rank * rank)).collect();
+    let sizes: Vec<u64> = (1..=14).map(|rank| 100 + 3 * rank).collect();
+    let modular = Modular::new(&weights).unwrap();
+    let objective = Counted(&modular, Cell::new(0));
+    let constraint = Constraint::new().within_bytes(&sizes, 800);
+    exact_search(&objective, &constraint, &mut Scratch::default()).unwrap();
+    assert!(objective.1.get() < 200, "{} gains of up to 16,384", objective.1.get());
 }
 
 #[test]
