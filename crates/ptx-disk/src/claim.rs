@@ -10,10 +10,10 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::EntryKey;
 use crate::folders::make_room_for;
 use crate::layout::Layout;
 use crate::storage::{Storage, StorageFile};
-use crate::EntryKey;
 
 /// Attempts to lock a file that still has its name afterwards.
 const ATTEMPTS: u32 = 8;
@@ -54,7 +54,7 @@ pub(crate) fn try_claim(
             _ => {}
         }
     }
-    Ok(Attempt::Busy)
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, "the claim's file keeps losing its name"))
 }
 
 fn open(storage: &dyn Storage, layout: &Layout, path: &Path) -> io::Result<Box<dyn StorageFile>> {

@@ -73,9 +73,10 @@ impl Config {
     }
 
     pub(crate) fn warn(&self, warning: &Warning) {
-        match &self.on_warning {
-            Some(hook) => hook(warning),
-            None => tracing::warn!("{warning}"),
+        if let Some(hook) = &self.on_warning {
+            hook(warning);
+        } else {
+            tracing::warn!("{warning}");
         }
     }
 }

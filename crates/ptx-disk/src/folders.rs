@@ -46,7 +46,8 @@ pub(crate) fn prepare_root(
             if create {
                 create_with_parents(storage, root).on("make the folder", root)?;
                 // Without the tag the store works as well.
-                let _ = storage.create_file(&layout.tag()).and_then(|tag| write_full(&*tag, TAG, 0));
+                let _ =
+                    storage.create_file(&layout.tag()).and_then(|tag| write_full(&*tag, TAG, 0));
             }
             Ok(())
         }
@@ -71,11 +72,7 @@ fn create_with_parents(storage: &dyn Storage, folder: &Path) -> io::Result<()> {
 
 /// Makes the folders between the store's own and `path`, and the store's own where somebody
 /// removed it. What stands in the way and is no folder is set aside.
-pub(crate) fn make_room_for(
-    storage: &dyn Storage,
-    layout: &Layout,
-    path: &Path,
-) -> io::Result<()> {
+pub(crate) fn make_room_for(storage: &dyn Storage, layout: &Layout, path: &Path) -> io::Result<()> {
     let root = layout.root();
     create_with_parents(storage, root)?;
     let between: Vec<&Path> = path
@@ -88,10 +85,16 @@ pub(crate) fn make_room_for(
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 let there = storage.metadata(folder)?;
-                if there.kind != FileKind::Folder {
-                    quarantine::set_aside(storage, layout, folder, there.identity)?;
-                    storage.create_folder(folder)?;
+                if there.kind == FileKind::Folder {
+                    continue;
                 }
+                if folder == layout.quarantine_folder() {
+                    // There is no place to set aside what stands in the place for that.
+                    storage.remove_file(folder)?;
+                } else {
+                    quarantine::set_aside(storage, layout, folder, there.identity)?;
+                }
+                storage.create_folder(folder)?;
             }
             Err(error) => return Err(error),
         }

@@ -196,8 +196,7 @@ fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), Damage> {
         return Err(Damage::Header);
     }
     let (header, payload) = bytes.split_at_checked(length).ok_or(Damage::CutShort)?;
-    let (header, digest) =
-        header.split_last_chunk::<DIGEST_BYTES>().ok_or(Damage::CutShort)?;
+    let (header, digest) = header.split_last_chunk::<DIGEST_BYTES>().ok_or(Damage::CutShort)?;
     if Digest::of_bytes(header) != Digest::from_bytes(*digest) {
         return Err(Damage::Header);
     }

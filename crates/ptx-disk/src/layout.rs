@@ -53,6 +53,11 @@ impl Layout {
         self.root.join(format!("tmp/{:032x}", fastrand::u128(..)))
     }
 
+    /// The folder of damaged files.
+    pub(crate) fn quarantine_folder(&self) -> PathBuf {
+        self.root.join("quarantine")
+    }
+
     /// A place to set a damaged file aside.
     pub(crate) fn quarantine(&self, place: u32) -> PathBuf {
         self.root.join(format!("quarantine/{:02}", place % QUARANTINE_PLACES))

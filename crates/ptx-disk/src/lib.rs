@@ -1,4 +1,61 @@
 //! Crash-safe, self-healing, bounded directory of compiled artifacts shared by processes.
+//!
+//! A [`DiskStore`] keeps PTX text under [`PtxKey`](ptx_key::PtxKey)s and cubins under
+//! [`ModuleKey`](ptx_key::ModuleKey)s, one artifact a file, so that the second run of anything
+//! starts warm. Any number of processes use one folder at once.
+//!
+//! ```
+//! use std::time::Duration;
+//! use ptx_disk::{Claim, Config, DiskStore, Entry};
+//! # use ptx_key::{Digest, PtxKey};
+//! # let folder = tempfile::tempdir()?;
+//! # let root = folder.path().join("store");
+//! # let key = PtxKey::from_bytes(*Digest::of_bytes(b"saxpy").as_bytes());
+//!
+//! let store = DiskStore::open(Config::new(root))?;
+//! let entry = match store.load(key).hit() {
+//!     Some(entry) => entry,
+//!     // Others who want the same artifact wait for this claim.
+//!     None => match store.claim(key) {
+//!         Claim::Published(entry) => entry,
+//!         _held_or_not => {
+//!             let entry = Entry::ptx(".version 8.0\n.target sm_90\n", Duration::from_millis(12));
+//!             let _ = store.store(key, &entry);
+//!             entry
+//!         }
+//!     },
+//! };
+//! assert_eq!(store.load(key).hit().map(|found| found.payload), Some(entry.payload));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What it promises
+//!
+//! * What is handed out is what was stored, byte for byte, under that key. A file that is damaged
+//!   in any way is set aside, counted, and a miss.
+//! * No caller fails for what the file system does. A full disk or a read-only home turns writing
+//!   off with one warning ([`Warning`]), and on again when it works.
+//! * A process may be killed, and the power cut, within any operation.
+//! * One process at a time makes an artifact; the others wait for it, for a bounded time, and take
+//!   over when it dies.
+//! * A load names one file, takes no lock and lists nothing.
+//!
+//! # What it does not do
+//!
+//! It keeps nothing in memory (that is `ptx-cache`), sends nothing over a network, and does not
+//! prove who wrote an entry: whoever can write the folder is trusted, so it is private to its user
+//! unless told otherwise. It asks for no sync unless told to ([`Durability`]), since what a power
+//! cut takes can be made anew.
+//!
+//! `FORMAT.md` beside this crate is the specification of the folder, with a reader in Python.
+//!
+//! # Dependencies
+//!
+//! `ptx-key` gives keys and digests. `zstd` compresses, `rustix` says what the standard library
+//! has no word for (opening without following links, renaming without replacing, the kind of a
+//! file system), `etcetera` knows the platform's folder for caches, `fastrand` makes names for
+//! temporary files, `tracing` takes warnings, `thiserror` derives the error types. With the
+//! feature `cache` the store is a tier of `ptx-cache`.
 
 mod claim;
 mod compression;

@@ -43,9 +43,11 @@ impl Location {
     /// [`DiskError::BadSetting`] for a variable that is set and empty, a path that is not
     /// absolute, or another mode.
     pub fn find(explicit: Option<&Path>) -> Result<Self, DiskError> {
-        Self::find_among(explicit, |name| env::var_os(name), || {
-            choose_native_strategy().ok().map(|platform| platform.cache_dir())
-        })
+        Self::find_among(
+            explicit,
+            |name| env::var_os(name),
+            || choose_native_strategy().ok().map(|platform| platform.cache_dir()),
+        )
     }
 
     fn find_among(

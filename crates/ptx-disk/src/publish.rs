@@ -79,9 +79,7 @@ impl Publisher<'_> {
                     match self.compare(header, &target)? {
                         Standing::Stays(outcome) => return Ok(outcome),
                         Standing::GivesWay => {
-                            self.storage
-                                .rename(&temporary.path, &target)
-                                .on("write", &target)?;
+                            self.storage.rename(&temporary.path, &target).on("write", &target)?;
                             temporary.published();
                             self.sync_name(&target)?;
                             return Ok(Outcome::OverImported);
@@ -107,7 +105,8 @@ impl Publisher<'_> {
         Ok(match read(self.storage, target, &ours.key, self.most_bytes)? {
             Found::Whole(theirs) => {
                 let kept = theirs.header.content_digest;
-                let imported = |header: &Header| header.attributes.get(Attributes::ORIGIN).is_some();
+                let imported =
+                    |header: &Header| header.attributes.get(Attributes::ORIGIN).is_some();
                 if kept == ours.content_digest {
                     Standing::Stays(Outcome::AlreadyThere)
                 } else if imported(&theirs.header) && !imported(ours) {
@@ -202,6 +201,3 @@ impl Drop for Temporary<'_> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -93,7 +93,14 @@ pub(crate) fn read(
     match check(&bytes, key, most_bytes) {
         Ok((header, payload_at)) => {
             let Metadata { identity, modified, .. } = metadata;
-            Ok(Found::Whole(Box::new(Stored { header, bytes, payload_at, identity, modified, file })))
+            Ok(Found::Whole(Box::new(Stored {
+                header,
+                bytes,
+                payload_at,
+                identity,
+                modified,
+                file,
+            })))
         }
         Err(Unreadable::Newer) => Ok(Found::NotForUs),
         Err(Unreadable::Damaged(damage)) => damaged(damage),

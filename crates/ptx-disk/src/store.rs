@@ -216,6 +216,3 @@ impl fmt::Debug for DiskStore {
             .finish_non_exhaustive()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -42,7 +42,8 @@ pub(crate) fn sweep_claims(
     let remove = |path: &Path| {
         let Ok(file) = storage.open_or_create_file(path) else { return false };
         let ours = file.try_lock().unwrap_or(false);
-        let named = || Some(storage.metadata(path).ok()?.identity == file.metadata().ok()?.identity);
+        let named =
+            || Some(storage.metadata(path).ok()?.identity == file.metadata().ok()?.identity);
         ours && named() == Some(true) && storage.remove_file(path).is_ok()
     };
     sweep(storage, &layout.claims(first_byte), age, now, remove)

@@ -8,6 +8,7 @@ use ptx_key::PtxKey;
 use crate::{Attributes, Claim, DiskStore, Entry, Load, Payload, Stored};
 
 impl Store for DiskStore {
+    #[expect(clippy::unnecessary_literal_bound, reason = "the trait's own signature")]
     fn name(&self) -> &str {
         "disk"
     }

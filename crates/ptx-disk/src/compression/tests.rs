@@ -4,10 +4,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn levels() -> impl Strategy<Value = Compression> {
-    prop_oneof![
-        Just(Compression::Off),
-        (-5_i32..=12).prop_map(|level| Compression::Zstd { level })
-    ]
+    prop_oneof![Just(Compression::Off), (-5_i32..=12).prop_map(|level| Compression::Zstd { level })]
 }
 
 proptest! {

@@ -42,7 +42,9 @@ fn any_header() -> impl Strategy<Value = Header> {
     (kind, encoding, digests, numbers, "[ -~é]{0,60}", attributes).prop_map(
         |(kind, encoding, digests, numbers, producer, named)| {
             let mut attributes = Attributes::default();
-            named.into_iter().for_each(|(name, value)| attributes.set(name, value));
+            for (name, value) in named {
+                attributes.set(name, value);
+            }
             Header {
                 key: EntryKey::from_bytes(kind, digests[0]),
                 encoding,

@@ -139,7 +139,7 @@ fn interruptions_are_tried_again() {
     let calls = AtomicU64::new(0);
     let every_other = move |operation| {
         let transfers = matches!(operation, Operation::ReadAt | Operation::WriteAt);
-        let interrupted = transfers && calls.fetch_add(1, Ordering::Relaxed) % 2 == 0;
+        let interrupted = transfers && calls.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
         interrupted.then(|| ErrorKind::Interrupted.into())
     };
     let storage = FaultyStorage::new(Arc::new(MemoryStorage::new()), every_other);

@@ -9,7 +9,13 @@ use crate::storage::FileIdentity;
 use crate::{Damage, DiskError, Mode, Warning};
 
 impl DiskStore {
-    pub(super) fn quarantine(&self, open: &Open, path: &Path, damage: Damage, identity: FileIdentity) {
+    pub(super) fn quarantine(
+        &self,
+        open: &Open,
+        path: &Path,
+        damage: Damage,
+        identity: FileIdentity,
+    ) {
         tracing::debug!(path = %path.display(), %damage, "a damaged entry");
         if self.config.mode != Mode::ReadWrite || !open.writing.is_open(Instant::now) {
             return;

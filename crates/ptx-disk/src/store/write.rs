@@ -81,7 +81,8 @@ impl DiskStore {
             return Err(DiskError::WrongKind { key: *key, found });
         }
         let content = entry.payload.as_bytes();
-        let (bytes, most) = (content.len() as u64, self.config.most_entry_bytes.min(LONGEST_PAYLOAD));
+        let (bytes, most) =
+            (content.len() as u64, self.config.most_entry_bytes.min(LONGEST_PAYLOAD));
         if bytes > most {
             return Err(DiskError::TooLarge { key: *key, bytes, most });
         }

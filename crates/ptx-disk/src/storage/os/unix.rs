@@ -89,10 +89,7 @@ pub(super) fn file_system(folder: &Path) -> io::Result<FileSystem> {
     )]
     let magic = facts.f_type as u32;
     let block = u64::try_from(facts.f_bsize).unwrap_or(0);
-    Ok(FileSystem {
-        available: facts.f_bavail.saturating_mul(block),
-        network: network_name(magic),
-    })
+    Ok(FileSystem { available: facts.f_bavail.saturating_mul(block), network: network_name(magic) })
 }
 
 #[cfg(not(target_os = "linux"))]

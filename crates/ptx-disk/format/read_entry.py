@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Reads one entry of a ptx-disk store and prints what its header says.
+
+Written from FORMAT.md with nothing but Python's standard library, as a second opinion on the
+format. The content goes to the file named by a second argument, where the encoding allows it.
+"""
+
+import hashlib
+import struct
+import sys
+
+MAGIC = b"\x89PTX\r\n\x1a\n"
+LONGEST_HEADER = 1 << 20
+LONGEST_PAYLOAD = 1 << 30
+KINDS = {1: "ptx", 2: "cubin"}
+ENCODINGS = {0: "plain", 1: "zstd", 2: "zstd with a dictionary"}
+FIXED = struct.Struct("<8sHBBI32s32s32sQQQQIHH")
+
+
+class Refused(Exception):
+    pass
+
+
+def require(holds, complaint):
+    if not holds:
+        raise Refused(complaint)
+
+
+def read_entry(data):
+    require(len(data) >= 16, "cut short")
+    require(data[:8] == MAGIC, "the magic is not there")
+    version, header_length = struct.unpack_from("<H2xI", data, 8)
+    require(48 <= header_length <= LONGEST_HEADER, "the header's length is impossible")
+    require(len(data) >= header_length, "cut short")
+    header, digest = data[: header_length - 32], data[header_length - 32 : header_length]
+    require(hashlib.sha256(header).digest() == digest, "the header does not fit its digest")
+    require(version == 1, "a newer version: leave it alone")
+
+    require(len(header) >= FIXED.size, "the header is too short")
+    (_, _, kind, encoding, _, key, stored_digest, content_digest, stored_bytes, content_bytes,
+     cost, created, dictionary, producer_length, attribute_count) = FIXED.unpack_from(header)
+    require(kind in KINDS and encoding in ENCODINGS, "a newer kind or encoding: leave it alone")
+    require(dictionary == 0 or encoding == 2, "a dictionary that nothing needs")
+    require(max(stored_bytes, content_bytes) <= LONGEST_PAYLOAD, "impossible lengths")
+
+    at = FIXED.size
+
+    def take(length):
+        nonlocal at
+        require(at + length <= len(header), "the header is too short")
+        at += length
+        return header[at - length : at]
+
+    require(producer_length <= 255, "the producer is too long")
+    producer = take(producer_length).decode("utf-8")
+    require(attribute_count <= 256, "too many attributes")
+    attributes = []
+    for _ in range(attribute_count):
+        name_length, value_length = struct.unpack("<HI", take(6))
+        require(1 <= name_length <= 255, "an attribute's name has an impossible length")
+        name = take(name_length)
+        name.decode("utf-8")
+        require(not attributes or attributes[-1][0] < name, "attributes out of order")
+        attributes.append((name, take(value_length)))
+    require(at == len(header), "the header is too long")
+
+    stored = data[header_length:]
+    require(len(stored) == stored_bytes, "the payload has another length")
+    require(hashlib.sha256(stored).digest() == stored_digest, "the payload does not fit its digest")
+    content = stored if encoding == 0 else None
+    if content is not None:
+        require(len(content) == content_bytes, "the content has another length")
+        require(stored_digest == content_digest, "the content does not fit its digest")
+
+    said = [("kind", KINDS[kind]), ("key", key.hex()), ("encoding", ENCODINGS[encoding]),
+            ("cost_nanos", cost), ("created_nanos", created), ("producer", producer)]
+    said += [("attribute " + name.decode("utf-8"), value.hex()) for name, value in attributes]
+    said += [("content_bytes", content_bytes), ("content_sha256", content_digest.hex())]
+    return said, content
+
+
+def main():
+    with open(sys.argv[1], "rb") as file:
+        data = file.read()
+    try:
+        said, content = read_entry(data)
+    except (Refused, UnicodeDecodeError) as reason:
+        sys.exit(f"{sys.argv[1]}: {reason}")
+    for name, value in said:
+        print(name, value)
+    if len(sys.argv) > 2:
+        if content is None:
+            sys.exit("the content needs a zstd decoder")
+        with open(sys.argv[2], "wb") as file:
+            file.write(content)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+//! Threads that want one key.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use ptx_disk::{Claim, Config, DiskStore};
+
+use crate::fixture::{config, entry, key, loaded, store};
+
+/// Loads, claims, lowers: what a cache does on a miss.
+fn get_or_lower(store: &DiskStore, number: u32, lowered: &AtomicU32) {
+    if loaded(store, number).is_some() {
+        return;
+    }
+    match store.claim(key(number)) {
+        Claim::Published(_) => {}
+        claim => {
+            lowered.fetch_add(1, Ordering::Relaxed);
+            thread::sleep(Duration::from_millis(1));
+            let _ = store.store(key(number), &entry(number));
+            drop(claim);
+        }
+    }
+    assert!(loaded(store, number).is_some());
+}
+
+#[test]
+fn threads_lower_each_key_once_whether_they_share_a_store_or_not() {
+    const THREADS: usize = 8;
+    const KEYS: u32 = 20;
+    let folder = tempfile::tempdir().unwrap();
+    let open = || DiskStore::open(config(&folder.path().join("store")).0).unwrap();
+    let (shared, lowered, barrier) = (open(), AtomicU32::new(0), Barrier::new(THREADS));
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (shared, lowered, barrier) = (&shared, &lowered, &barrier);
+            scope.spawn(move || {
+                let own = (thread % 2 == 0).then(open);
+                barrier.wait();
+                for number in 0..KEYS {
+                    get_or_lower(own.as_ref().unwrap_or(shared), number, lowered);
+                }
+            });
+        }
+    });
+    assert_eq!(lowered.into_inner(), KEYS);
+}
+
+#[test]
+fn a_waiter_gives_up_after_the_longest_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, _) = config(&folder.path().join("store"));
+    let wait = Duration::from_millis(30);
+    let store = DiskStore::open(Config { longest_claim_wait: wait, ..config }).unwrap();
+    let held = store.claim(key(1));
+    assert!(matches!(held, Claim::Held(_)));
+    assert!(matches!(store.claim(key(1)), Claim::Unheld));
+    drop(held);
+    assert!(matches!(store.claim(key(1)), Claim::Held(_)));
+    let statistics = store.statistics();
+    assert_eq!((statistics.claims_held, statistics.claims_unheld), (2, 1));
+}
+
+#[test]
+fn a_claim_on_a_key_that_was_published_gives_the_entry() {
+    let (store, _folder) = store();
+    let _ = store.store(key(1), &entry(1));
+    assert!(matches!(store.claim(key(1)), Claim::Published(_)));
+}
+
+#[test]
+fn a_waiter_gets_the_entry_while_the_claim_is_still_held() {
+    let (store, _folder) = store();
+    let held = store.claim(key(1));
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| store.claim(key(1)));
+        let _ = store.store(key(1), &entry(1));
+        assert!(matches!(waiter.join().unwrap(), Claim::Published(_)));
+    });
+    drop(held);
+}

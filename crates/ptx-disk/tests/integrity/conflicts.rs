@@ -1,0 +1,89 @@
+//! Two writers of one key.
+
+use std::time::Duration;
+
+use ptx_disk::{Attributes, Compression, Config, DiskStore, Entry, Load, Stored};
+use ptx_key::{Digest, ModuleKey};
+
+use crate::fixture::{config, entry, key, loaded, store, text};
+
+fn open(root: &std::path::Path, compression: Compression) -> DiskStore {
+    DiskStore::open(Config { compression, ..config(root).0 }).unwrap()
+}
+
+#[test]
+fn the_same_content_is_there_already_however_it_is_compressed() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let plain = open(&root, Compression::Off);
+    let small = open(&root, Compression::Zstd { level: 19 });
+    assert!(matches!(small.store(key(1), &entry(1)), Stored::Published));
+    assert!(matches!(plain.store(key(1), &entry(1)), Stored::AlreadyThere));
+    assert!(loaded(&plain, 1).is_some());
+}
+
+#[test]
+fn other_content_is_reported_and_the_first_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, warnings) = config(&folder.path().join("store"));
+    let store = DiskStore::open(config).unwrap();
+    let _ = store.store(key(1), &entry(1));
+    let other = Entry::ptx("another lowering", Duration::ZERO);
+    let Stored::Conflicting { kept } = store.store(key(1), &other) else { panic!("not noticed") };
+    assert_eq!(kept, Digest::of_bytes(text(1).as_bytes()));
+    assert!(loaded(&store, 1).is_some());
+    assert_eq!(store.statistics().conflicting, 1);
+    let warnings = warnings.lock().unwrap();
+    assert!(warnings[0].contains(&key(1).to_string()), "{warnings:?}");
+}
+
+#[test]
+fn a_local_entry_stands_over_an_imported_one_and_never_the_reverse() {
+    let (store, _folder) = store();
+    let mut imported = Entry::ptx("imported", Duration::ZERO);
+    imported.attributes.set(Attributes::ORIGIN, "a bundle");
+    assert!(matches!(store.store(key(1), &imported), Stored::Published));
+    assert!(matches!(store.store(key(1), &entry(1)), Stored::PublishedOverImported));
+    assert!(loaded(&store, 1).is_some());
+    assert!(matches!(store.store(key(1), &imported), Stored::Conflicting { .. }));
+    assert!(loaded(&store, 1).is_some());
+}
+
+#[test]
+fn a_key_of_one_kind_names_no_payload_of_the_other() {
+    let (store, _folder) = store();
+    let cubin = Entry::cubin(&b"\x7fELF"[..], Duration::from_secs(1));
+    let module = ModuleKey::from_bytes(*key(1).as_bytes());
+    assert!(matches!(store.store(key(1), &cubin), Stored::Failed(_)));
+    assert!(matches!(store.store(module, &entry(1)), Stored::Failed(_)));
+    // The same 32 bytes as keys of two kinds are two entries.
+    let _ = store.store(module, &cubin);
+    let _ = store.store(key(1), &entry(1));
+    assert!(loaded(&store, 1).is_some());
+    let Load::Hit(found) = store.load(module) else { panic!("the cubin is lost") };
+    assert_eq!(found.payload.as_bytes(), b"\x7fELF");
+}
+
+#[test]
+fn all_that_is_known_of_an_entry_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, _) = config(&folder.path().join("store"));
+    let store = DiskStore::open(Config { producer: "a back end 1".into(), ..config }).unwrap();
+    let mut kept = entry(1);
+    kept.cost = Duration::from_nanos(123_456_789);
+    kept.attributes.set(Attributes::FAMILY, [5; 32]);
+    kept.attributes.set("launch bounds", vec![0, 1, 255]);
+    let _ = store.store(key(1), &kept);
+    kept.producer = "a back end 1".into();
+    assert_eq!(store.load(key(1)).hit(), Some(kept));
+}
+
+#[test]
+fn an_entry_is_removed_once() {
+    let (store, _folder) = store();
+    assert!(!store.remove(key(1)).unwrap());
+    let _ = store.store(key(1), &entry(1));
+    assert!(store.remove(key(1)).unwrap());
+    assert!(!store.remove(key(1)).unwrap());
+    assert!(loaded(&store, 1).is_none());
+}

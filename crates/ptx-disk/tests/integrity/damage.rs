@@ -1,0 +1,218 @@
+//! What can stand where an entry should be.
+
+use std::fs;
+use std::path::Path;
+
+use ptx_disk::{Compression, DiskStore, Stored};
+
+use crate::fixture::{damage_of, entry, key, loaded, path_of, store, store_with};
+
+/// The damaged file misses, and is set aside, so the entry can be written and read again.
+fn heals(store: &DiskStore, root: &Path, number: u32, what: &str) {
+    let before = store.statistics().quarantined;
+    let damage = damage_of(&store.load(key(number)));
+    assert!(damage.is_some(), "{what}: not noticed");
+    assert_eq!(store.statistics().quarantined, before + 1, "{what}: not set aside");
+    assert!(fs::symlink_metadata(path_of(root, number)).is_err(), "{what}: still there");
+    assert!(matches!(store.store(key(number), &entry(number)), Stored::Published), "{what}");
+    assert!(loaded(store, number).is_some(), "{what}: not written anew");
+}
+
+#[test]
+fn every_flipped_byte_and_every_cut_is_noticed_and_heals() {
+    for compression in [Compression::Off, Compression::default()] {
+        let (store, folder) = store_with(compression);
+        let root = folder.path().join("store");
+        let path = path_of(&root, 1);
+        let _ = store.store(key(1), &entry(1));
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0xFF;
+            fs::write(&path, &flipped).unwrap();
+            heals(&store, &root, 1, &format!("byte {at} flipped"));
+        }
+        for length in 0..whole.len() {
+            fs::write(&path, &whole[..length]).unwrap();
+            heals(&store, &root, 1, &format!("cut to {length}"));
+        }
+        for more in [1, 5000] {
+            let mut longer = whole.clone();
+            longer.extend(vec![0; more]);
+            fs::write(&path, &longer).unwrap();
+            heals(&store, &root, 1, &format!("{more} more"));
+        }
+    }
+}
+
+#[test]
+fn swapped_files_are_noticed() {
+    let (store, folder) = store();
+    let root = folder.path().join("store");
+    for number in [1, 2] {
+        let _ = store.store(key(number), &entry(number));
+    }
+    let (one, two) = (path_of(&root, 1), path_of(&root, 2));
+    let aside = root.join("aside");
+    fs::rename(&one, &aside).unwrap();
+    fs::rename(&two, &one).unwrap();
+    fs::rename(&aside, &two).unwrap();
+    let damage = damage_of(&store.load(key(1)));
+    assert_eq!(damage.as_deref(), Some("it belongs to another key"));
+    heals(&store, &root, 2, "swapped");
+}
+
+#[test]
+fn foreign_files_are_noticed() {
+    let foreign: [(&str, Vec<u8>); 6] = [
+        ("empty", vec![]),
+        ("text", b".version 8.0\n.target sm_90\n".to_vec()),
+        ("zeros", vec![0; 5000]),
+        ("the magic alone", b"\x89PTX\r\n\x1a\n".to_vec()),
+        (
+            "the magic and a header that never ends",
+            b"\x89PTX\r\n\x1a\n\x01\0\x01\0\xff\xff\xff\xff".repeat(99),
+        ),
+        ("a magic whose line ends were changed", b"\x89PTX\n\x1a\n".repeat(99)),
+    ];
+    let (store, folder) = store();
+    let root = folder.path().join("store");
+    let _ = store.store(key(1), &entry(1));
+    for (what, bytes) in foreign {
+        fs::write(path_of(&root, 1), bytes).unwrap();
+        heals(&store, &root, 1, what);
+    }
+}
+
+#[test]
+fn a_file_that_claims_to_be_enormous_takes_no_memory() {
+    let (store, folder) = store();
+    let root = folder.path().join("store");
+    let _ = store.store(key(1), &entry(1));
+    let file = fs::OpenOptions::new().write(true).open(path_of(&root, 1)).unwrap();
+    file.set_len(1 << 40).unwrap();
+    heals(&store, &root, 1, "a terabyte");
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_no_regular_file_is_neither_followed_nor_waited_for() {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    let (store, folder) = store();
+    let root = folder.path().join("store");
+    let path = path_of(&root, 1);
+    let _ = store.store(key(1), &entry(1));
+    let whole = folder.path().join("whole");
+    fs::rename(&path, &whole).unwrap();
+
+    symlink(&whole, &path).unwrap();
+    heals(&store, &root, 1, "a link to a good file");
+    fs::remove_file(&path).unwrap();
+    symlink("/nowhere/at/all", &path).unwrap();
+    heals(&store, &root, 1, "a link to nothing");
+    fs::remove_file(&path).unwrap();
+    symlink("/dev/zero", &path).unwrap();
+    heals(&store, &root, 1, "a link to a device");
+    fs::remove_file(&path).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &path,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .unwrap();
+    heals(&store, &root, 1, "a pipe");
+    fs::remove_file(&path).unwrap();
+    let listener = UnixListener::bind(&path);
+    if listener.is_ok() {
+        heals(&store, &root, 1, "a socket");
+        fs::remove_file(&path).unwrap();
+    } else {
+        eprintln!("skipped: the path is too long for a socket");
+    }
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("file"), "in the way").unwrap();
+    heals(&store, &root, 1, "a folder");
+    assert_eq!(fs::read(&whole).unwrap().first(), Some(&0x89), "what a link named is untouched");
+}
+
+#[test]
+fn a_file_in_the_place_of_any_folder_of_the_store_is_set_aside() {
+    for obstructed in ["entries-1", "entries-1/01", "tmp", "claims", "quarantine"] {
+        let (store, folder) = store();
+        let root = folder.path().join("store");
+        let obstacle = root.join(obstructed);
+        fs::create_dir_all(obstacle.parent().unwrap()).unwrap();
+        fs::write(&obstacle, "in the way").unwrap();
+        assert!(loaded(&store, 1).is_none(), "{obstructed}");
+        assert!(matches!(store.claim(key(1)), ptx_disk::Claim::Held(_)), "{obstructed}");
+        assert!(matches!(store.store(key(1), &entry(1)), Stored::Published), "{obstructed}");
+        assert!(loaded(&store, 1).is_some(), "{obstructed}");
+        fs::write(path_of(&root, 1), "damaged").unwrap();
+        heals(&store, &root, 1, obstructed);
+        assert_eq!(store.statistics().degraded, 0, "{obstructed}");
+    }
+}
+
+#[test]
+fn a_store_whose_folder_is_removed_while_it_is_open_goes_on() {
+    let (store, folder) = store();
+    let _ = store.store(key(1), &entry(1));
+    fs::remove_dir_all(folder.path().join("store")).unwrap();
+    assert!(loaded(&store, 1).is_none());
+    assert!(matches!(store.store(key(1), &entry(1)), Stored::Published));
+    assert!(loaded(&store, 1).is_some());
+}
+
+#[test]
+fn text_that_is_not_text_is_never_handed_out() {
+    let (store, folder) = store_with(Compression::Off);
+    let root = folder.path().join("store");
+    let _ = store.store(key(1), &entry(1));
+    // A writer that is sound in everything but this.
+    let whole = fs::read(path_of(&root, 1)).unwrap();
+    let (mut header, payload) = ptx_disk::format::Header::read(&whole).unwrap();
+    let mut payload = payload.to_vec();
+    payload[10] = 0xFF;
+    header.stored_digest = ptx_key::Digest::of_bytes(&payload);
+    header.content_digest = header.stored_digest;
+    fs::write(path_of(&root, 1), [header.to_bytes().unwrap(), payload].concat()).unwrap();
+    heals(&store, &root, 1, "not UTF-8");
+}
+
+#[test]
+fn a_file_of_a_newer_release_stays_and_misses() {
+    let (store, folder) = store();
+    let root = folder.path().join("store");
+    let _ = store.store(key(1), &entry(1));
+    let mut newer = fs::read(path_of(&root, 1)).unwrap();
+    newer[8] = 2;
+    let end = u32::from_le_bytes(newer[12..16].try_into().unwrap()) as usize - 32;
+    let digest = ptx_key::Digest::of_bytes(&newer[..end]);
+    newer[end..end + 32].copy_from_slice(digest.as_bytes());
+    fs::write(path_of(&root, 1), &newer).unwrap();
+
+    assert!(matches!(store.load(key(1)), ptx_disk::Load::Miss));
+    assert!(matches!(store.store(key(1), &entry(1)), Stored::KeptNewer));
+    assert_eq!(fs::read(path_of(&root, 1)).unwrap(), newer);
+    let statistics = store.statistics();
+    assert_eq!((statistics.left_alone, statistics.quarantined), (2, 0));
+}
+
+#[test]
+fn an_entry_larger_than_the_settings_allow_stays_for_those_who_allow_it() {
+    let (large, folder) = store();
+    let root = folder.path().join("store");
+    let _ = large.store(key(1), &entry(1));
+    let (config, _) = crate::fixture::config(&root);
+    let small = DiskStore::open(ptx_disk::Config { most_entry_bytes: 100, ..config }).unwrap();
+    assert!(matches!(small.load(key(1)), ptx_disk::Load::Miss));
+    assert!(matches!(
+        small.store(key(2), &entry(2)),
+        Stored::Failed(ptx_disk::DiskError::TooLarge { .. })
+    ));
+    assert!(loaded(&large, 1).is_some());
+}
