@@ -1,0 +1,152 @@
+//! A device's machine code, checked far enough to be handed over.
+
+use std::fmt;
+use std::sync::Arc;
+
+use elf::ElfBytes;
+use elf::abi::{SHF_ALLOC, SHT_NOBITS};
+use elf::endian::LittleEndian;
+
+use crate::CudaError;
+
+/// `EM_CUDA` of the ELF registry.
+pub(crate) const MACHINE: u16 = 190;
+
+/// Bytes of an ELF header.
+pub(crate) const HEADER_BYTES: usize = 64;
+
+/// From this ABI version on, the architecture's number stands in the second byte of the flags
+/// and no longer in the first (`readelf -h` over cubins of ptxas 12.9 and 13.5).
+const ABI_WITH_SHIFTED_ARCHITECTURE: u8 = 8;
+
+/// A cubin: an ELF image whose header, tables and sections all lie within it.
+///
+/// The driver is told no length: it believes the image. A stored image that was cut off would
+/// make it read past the end, so this is checked here. What the sections hold is the driver's to
+/// judge.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Cubin {
+    image: Arc<[u8]>,
+    architecture: u8,
+    device_bytes: u64,
+}
+
+impl Cubin {
+    /// Takes an image from an assembler or a store.
+    ///
+    /// # Errors
+    ///
+    /// [`CudaError::NotCubin`] where it is not an ELF image for CUDA devices, or not a whole one.
+    pub fn new(image: impl Into<Arc<[u8]>>) -> Result<Self, CudaError> {
+        let image = image.into();
+        let (architecture, device_bytes) =
+            check(&image).map_err(|reason| CudaError::NotCubin { reason })?;
+        Ok(Self { image, architecture, device_bytes })
+    }
+
+    /// The bytes.
+    pub fn image(&self) -> &Arc<[u8]> {
+        &self.image
+    }
+
+    /// The architecture that the code is for, such as `sm_90`. A cubin does not say with which
+    /// variant letter it was made.
+    pub fn architecture(&self) -> String {
+        format!("sm_{}", self.architecture)
+    }
+
+    /// Bytes that the code, its constants and its global variables take on the device.
+    pub fn device_bytes(&self) -> u64 {
+        self.device_bytes
+    }
+}
+
+impl fmt::Debug for Cubin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cubin({}, {} bytes)", self.architecture(), self.image.len())
+    }
+}
+
+fn check(image: &[u8]) -> Result<(u8, u64), String> {
+    let file = ElfBytes::<LittleEndian>::minimal_parse(image).map_err(|e| e.to_string())?;
+    let header = file.ehdr;
+    if header.e_machine != MACHINE || header.class != elf::file::Class::ELF64 {
+        return Err(format!("an ELF image for machine {}, not CUDA's {MACHINE}", header.e_machine));
+    }
+    let (sections, names) = file.section_headers_with_strtab().map_err(|e| e.to_string())?;
+    let mut device_bytes = 0_u64;
+    for section in sections.into_iter().flatten() {
+        let name = names
+            .and_then(|names| names.get(usize::try_from(section.sh_name).ok()?).ok())
+            .unwrap_or("");
+        if section.sh_type != SHT_NOBITS {
+            within(section.sh_offset, section.sh_size, image)
+                .ok_or_else(|| format!("the section `{name}` reaches past the end"))?;
+        }
+        if section.sh_flags & u64::from(SHF_ALLOC) != 0 && !name.starts_with(".nv.shared") {
+            device_bytes = device_bytes.saturating_add(section.sh_size);
+        }
+    }
+    for segment in file.segments().into_iter().flatten() {
+        within(segment.p_offset, segment.p_filesz, image)
+            .ok_or_else(|| "a segment reaches past the end".to_owned())?;
+    }
+    let flags = header.e_flags.to_le_bytes();
+    let architecture = usize::from(header.abiversion >= ABI_WITH_SHIFTED_ARCHITECTURE);
+    Ok((flags[architecture], device_bytes))
+}
+
+fn within(offset: u64, size: u64, image: &[u8]) -> Option<()> {
+    let end = offset.checked_add(size)?;
+    (end <= u64::try_from(image.len()).ok()?).then_some(())
+}
+
+/// The smallest image that is a cubin: a header for `architecture`, then `content`.
+pub(crate) fn smallest(architecture: u8, content: &[u8]) -> Vec<u8> {
+    let mut image = vec![0_u8; HEADER_BYTES];
+    image[..9].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, 0x41, 8]);
+    image[16] = 2;
+    image[18..20].copy_from_slice(&MACHINE.to_le_bytes());
+    image[20] = 1;
+    image[49] = architecture;
+    image[52] = 64;
+    image.extend_from_slice(content);
+    image
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_architecture_is_read() {
+        let cubin = Cubin::new(smallest(90, b"")).unwrap();
+        assert_eq!(cubin.architecture(), "sm_90");
+        assert_eq!(cubin.device_bytes(), 0);
+    }
+
+    #[test]
+    fn what_is_not_a_cubin_is_refused() {
+        let mut other = smallest(90, b"");
+        other[18] = 62;
+        for (image, reason) in [(vec![], ""), (b"hello".to_vec(), ""), (other, "machine 62")] {
+            let error = Cubin::new(image).unwrap_err().to_string();
+            assert!(error.contains(reason) && error.contains("assemble again"), "{error}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(
+            mut image in proptest::collection::vec(proptest::num::u8::ANY, 0..400),
+            at in 0_usize..64,
+            byte in proptest::num::u8::ANY,
+        ) {
+            let _ = Cubin::new(image.clone());
+            image = smallest(90, &image);
+            image[at] = byte;
+            image[40] = 64;
+            let _ = Cubin::new(image);
+        }
+    }
+}

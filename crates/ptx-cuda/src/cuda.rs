@@ -1,0 +1,199 @@
+//! The CUDA driver through `cust`.
+
+mod context;
+mod options;
+mod run;
+
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use cust::device::{Device, DeviceAttribute};
+use ptx_key::{ComputeCapability, JitOptions};
+
+pub use self::context::Entered;
+use self::context::LiveContext;
+pub(crate) use self::options::RawOptions;
+pub use self::run::Argument;
+use crate::cust_driver::{self, CustFunction, CustModule};
+use crate::{
+    Assembled, Context, ContextId, Cubin, CudaError, DeviceFacts, Driver, DriverCode,
+    DriverVersion, Failure, Global, Image, Loaded, Ptx, jit_options,
+};
+
+/// The CUDA driver of this machine.
+///
+/// ```no_run
+/// use ptx_cuda::{Context, CustDriver, Ptx};
+///
+/// let driver = CustDriver::new()?;
+/// let context = Context::primary(&driver, 0)?;
+/// let text = ".version 8.0\n.target sm_70\n.visible .entry nothing() { ret; }\n";
+/// let nothing = context.load(&Ptx::new(text)?.into())?.function("nothing")?;
+/// nothing.run([1, 1, 1], [32, 1, 1], 0, &mut [])?;
+/// # Ok::<(), ptx_cuda::CudaError>(())
+/// ```
+pub struct CustDriver {
+    version: DriverVersion,
+    /// Primary contexts that are retained now, by device: they are the same for all.
+    primaries: Mutex<HashMap<u32, (u64, Weak<LiveContext>)>>,
+    serials: AtomicU64,
+}
+
+/// A context of the CUDA driver, retained as long as a clone of it lives.
+#[derive(Clone)]
+pub struct CustContext {
+    live: Arc<LiveContext>,
+    id: ContextId,
+}
+
+impl CustContext {
+    pub(crate) fn live(&self) -> &LiveContext {
+        &self.live
+    }
+}
+
+impl fmt::Debug for CustContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CustContext({})", self.id)
+    }
+}
+
+impl CustDriver {
+    /// Starts the driver.
+    ///
+    /// # Errors
+    ///
+    /// [`CudaError::Driver`] where there is no device, or the driver does not start.
+    pub fn new() -> Result<Arc<Self>, CudaError> {
+        let version = cust_driver::init()?;
+        let driver = Self { version, primaries: Mutex::default(), serials: AtomicU64::new(0) };
+        Ok(Arc::new(driver))
+    }
+
+    fn next_id(&self, device: u32) -> ContextId {
+        // Relaxed: the numbers only have to differ.
+        ContextId { device, serial: self.serials.fetch_add(1, Ordering::Relaxed) }
+    }
+}
+
+impl fmt::Debug for CustDriver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CustDriver({})", self.version)
+    }
+}
+
+impl Driver for CustDriver {
+    type Context = CustContext;
+    type Module = CustModule;
+    type Function = CustFunction;
+
+    fn version(&self) -> Result<DriverVersion, CudaError> {
+        Ok(self.version)
+    }
+
+    fn device_count(&self) -> Result<u32, CudaError> {
+        Device::num_devices().map_err(|error| cust_error("cuDeviceGetCount", error))
+    }
+
+    fn device(&self, ordinal: u32) -> Result<DeviceFacts, CudaError> {
+        let device =
+            Device::get_device(ordinal).map_err(|error| cust_error("cuDeviceGet", error))?;
+        let number = |attribute| {
+            let value = device.get_attribute(attribute);
+            let value = value.map_err(|error| cust_error("cuDeviceGetAttribute", error))?;
+            Ok::<_, CudaError>(u16::try_from(value).unwrap_or(0))
+        };
+        let compute_capability = ComputeCapability {
+            major: number(DeviceAttribute::ComputeCapabilityMajor)?,
+            minor: number(DeviceAttribute::ComputeCapabilityMinor)?,
+        };
+        let memory =
+            device.total_memory().map_err(|error| cust_error("cuDeviceTotalMem", error))?;
+        Ok(DeviceFacts {
+            ordinal,
+            name: device.name().map_err(|error| cust_error("cuDeviceGetName", error))?,
+            compute_capability,
+            memory_bytes: memory as u64,
+        })
+    }
+
+    fn primary_context(&self, device: u32) -> Result<CustContext, CudaError> {
+        // A table of weak pointers is whole whenever a panic can strike.
+        let mut primaries = self.primaries.lock().unwrap_or_else(PoisonError::into_inner);
+        let retained = primaries.get(&device).and_then(|(serial, weak)| {
+            Some(CustContext { live: weak.upgrade()?, id: ContextId { device, serial: *serial } })
+        });
+        if let Some(retained) = retained {
+            return Ok(retained);
+        }
+        let context =
+            CustContext { live: Arc::new(LiveContext::primary(device)?), id: self.next_id(device) };
+        primaries.insert(device, (context.id.serial, Arc::downgrade(&context.live)));
+        Ok(context)
+    }
+
+    fn own_context(&self, device: u32) -> Result<CustContext, CudaError> {
+        let live = Arc::new(LiveContext::own(device)?);
+        Ok(CustContext { live, id: self.next_id(device) })
+    }
+
+    fn context_id(&self, context: &CustContext) -> ContextId {
+        context.id
+    }
+
+    fn load(
+        &self,
+        context: &CustContext,
+        image: &Image,
+        options: &JitOptions,
+    ) -> Result<Loaded<CustModule>, Failure> {
+        jit_options::check_for_driver(options)?;
+        cust_driver::load(context, image, options)
+    }
+
+    fn function(
+        &self,
+        module: &CustModule,
+        name: &CStr,
+    ) -> Result<Option<CustFunction>, CudaError> {
+        cust_driver::function(module, name)
+    }
+
+    fn global(&self, module: &CustModule, name: &CStr) -> Result<Option<Global>, CudaError> {
+        cust_driver::global(module, name)
+    }
+
+    fn unload(&self, module: CustModule) -> Result<(), CudaError> {
+        cust_driver::unload(module)
+    }
+
+    fn assemble(
+        &self,
+        context: &CustContext,
+        ptx: &Ptx,
+        options: &JitOptions,
+    ) -> Result<Assembled, Failure> {
+        jit_options::check_for_driver(options)?;
+        let (image, log) = cust_driver::assemble(context, ptx, options)?;
+        Ok(Assembled { cubin: Cubin::new(image)?, log })
+    }
+}
+
+impl Context<CustDriver> {
+    /// Makes the context current on this thread until the guard drops, for calls of `cust` that
+    /// work on the current context.
+    ///
+    /// # Errors
+    ///
+    /// [`CudaError::Driver`] where the context is gone.
+    pub fn enter(&self) -> Result<Entered<'_>, CudaError> {
+        self.raw().live().enter()
+    }
+}
+
+pub(crate) fn cust_error(call: &'static str, error: cust::error::CudaError) -> CudaError {
+    CudaError::Driver { call, code: DriverCode(error as u32) }
+}

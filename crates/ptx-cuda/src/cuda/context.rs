@@ -1,0 +1,120 @@
+//! Contexts through `cust`: retained or made, and entered.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use cust::context::legacy::{self, ContextFlags, ContextStack, CurrentContext, UnownedContext};
+use cust::device::Device;
+
+use super::cust_error;
+use crate::cust_driver::{OwnContext, context_number, primary_is_active};
+use crate::{CudaError, DriverCode};
+
+/// A context that is there while this lives, unless someone destroys it by unsafe means.
+pub(crate) struct LiveContext {
+    owner: Owner,
+    /// The driver's number of the context, where the driver is recent enough to give one.
+    number: Option<u64>,
+}
+
+/// Gives the context back when it drops.
+enum Owner {
+    Primary(cust::context::Context, Device),
+    Own(OwnContext),
+}
+
+impl LiveContext {
+    /// Retains a device's primary context. The calling thread's current context stays.
+    pub(crate) fn primary(ordinal: u32) -> Result<Self, CudaError> {
+        let failed = |error| cust_error("cuDevicePrimaryCtxRetain", error);
+        let device = Device::get_device(ordinal).map_err(failed)?;
+        let _keep = KeepCurrent::new()?;
+        let context = cust::context::Context::new(device).map_err(failed)?;
+        Ok(Self::new(Owner::Primary(context, device)))
+    }
+
+    /// Makes a context. The calling thread's current context stays.
+    pub(crate) fn own(ordinal: u32) -> Result<Self, CudaError> {
+        let failed = |error| cust_error("cuCtxCreate", error);
+        let device = Device::get_device(ordinal).map_err(failed)?;
+        let context = legacy::Context::create_and_push(ContextFlags::SCHED_AUTO, device);
+        let context = context.map_err(failed)?;
+        ContextStack::pop().map_err(failed)?;
+        Ok(Self::new(Owner::Own(OwnContext(context))))
+    }
+
+    fn new(owner: Owner) -> Self {
+        let number = owner.number().and_then(Result::ok);
+        Self { owner, number }
+    }
+
+    /// Makes the context current on this thread until the guard drops.
+    pub(crate) fn enter(&self) -> Result<Entered<'_>, CudaError> {
+        const CALL: &str = "cuCtxPushCurrent";
+        if self.is_gone() {
+            return Err(CudaError::Driver { call: CALL, code: DriverCode::CONTEXT_IS_DESTROYED });
+        }
+        let pushed = match &self.owner {
+            Owner::Primary(context, _) => ContextStack::push(context),
+            Owner::Own(OwnContext(context)) => ContextStack::push(context),
+        };
+        pushed.map_err(|error| cust_error(CALL, error))?;
+        Ok(Entered { context: PhantomData })
+    }
+
+    /// Whether the context was destroyed or reset behind its owner's back.
+    fn is_gone(&self) -> bool {
+        let other = match (self.number, self.owner.number()) {
+            (Some(number), Some(now)) => now.ok() != Some(number),
+            _ => false,
+        };
+        other || matches!(self.owner, Owner::Primary(_, device) if !primary_is_active(device))
+    }
+}
+
+impl Owner {
+    fn number(&self) -> Option<Result<u64, CudaError>> {
+        match self {
+            Self::Primary(context, _) => context_number(context),
+            Self::Own(OwnContext(context)) => context_number(context),
+        }
+    }
+}
+
+/// A context that is current on this thread. The one that was current before becomes so again
+/// when this drops.
+pub struct Entered<'c> {
+    /// Bound to the thread.
+    context: PhantomData<(&'c LiveContext, *const ())>,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        // It fails where the driver is gone, which needs no undoing.
+        let _ = ContextStack::pop();
+    }
+}
+
+impl fmt::Debug for Entered<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entered").field("context", &self.context).finish()
+    }
+}
+
+/// Makes the context that is current now current again when it drops: `cust` makes a primary
+/// context current when it retains it.
+struct KeepCurrent(UnownedContext);
+
+impl KeepCurrent {
+    fn new() -> Result<Self, CudaError> {
+        let current = CurrentContext::get_current();
+        Ok(Self(current.map_err(|error| cust_error("cuCtxGetCurrent", error))?))
+    }
+}
+
+impl Drop for KeepCurrent {
+    fn drop(&mut self) {
+        // It was current a moment ago; if the driver is gone now there is nothing to put back.
+        let _ = CurrentContext::set_current(&self.0);
+    }
+}

@@ -1,0 +1,123 @@
+//! What can go wrong between a text and a function that can be launched.
+
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ptx_cache::CacheError;
+
+use crate::{DriverCode, Refused};
+
+/// Why there is no module, function or buffer. Cheap to clone: everyone who waited for a load
+/// gets the same.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CudaError {
+    /// The driver or an offline assembler refused a text or image.
+    #[error("{0}")]
+    Refused(Arc<Refused>),
+    /// A call of the driver failed.
+    #[error("{call} failed with {code}; {}", code.cure())]
+    Driver {
+        /// The call.
+        call: &'static str,
+        /// What it returned.
+        code: DriverCode,
+    },
+    /// A text is not PTX: its header is not where it must be.
+    #[error(
+        "not PTX, line {line}: expected {expected}, found {found}; \
+         lower again, and drop the stored entry if it came from one"
+    )]
+    NotPtx {
+        /// The line, counted from 1.
+        line: u32,
+        /// What should stand there.
+        expected: String,
+        /// What does.
+        found: String,
+    },
+    /// Bytes are not a cubin, or not a whole one.
+    #[error("not a cubin: {reason}; drop the stored entry and assemble again")]
+    NotCubin {
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// A module has no function of this name.
+    #[error("the module has no function `{name}`{}", kernels_of(kernels))]
+    NoFunction {
+        /// The name that was asked for.
+        name: String,
+        /// The kernels of the module's text, where it came from one.
+        kernels: Vec<String>,
+    },
+    /// A name that no symbol can have.
+    #[error("`{}` is not a symbol's name: it holds a NUL byte", name.escape_debug())]
+    NotAName {
+        /// The name that was asked for.
+        name: String,
+    },
+    /// A JIT option that the assembler does not take.
+    #[error("the assembler takes no option `{option}`: {reason}")]
+    UnsupportedOption {
+        /// The option.
+        option: String,
+        /// Why, and what it takes.
+        reason: &'static str,
+    },
+    /// Arguments do not fit a kernel's parameters.
+    #[error("`{kernel}` takes {expected}, got {found}")]
+    Arguments {
+        /// The kernel.
+        kernel: String,
+        /// What it takes.
+        expected: String,
+        /// What it was given.
+        found: String,
+    },
+    /// An offline assembler could not be run.
+    #[error(
+        "cannot run the assembler `{}`: {source}; \
+         name a ptxas that this machine can run, such as the one in the PyPI package \
+         nvidia-cuda-nvcc", path.display()
+    )]
+    Tool {
+        /// The assembler.
+        path: PathBuf,
+        /// The system's word.
+        source: Arc<io::Error>,
+    },
+    /// What was to give the text or image failed.
+    #[error("no text to load: {0}")]
+    Source(#[source] Arc<dyn Error + Send + Sync>),
+    /// The cache could not wait for the load of a module.
+    #[error("the module cache: {0}")]
+    Cache(#[source] CacheError),
+}
+
+impl CudaError {
+    /// The refusal, where it is one.
+    pub fn refused(&self) -> Option<&Refused> {
+        match self {
+            Self::Refused(refused) => Some(refused),
+            _ => None,
+        }
+    }
+}
+
+impl From<Refused> for CudaError {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(Arc::new(refused))
+    }
+}
+
+fn kernels_of(kernels: &[String]) -> String {
+    if kernels.is_empty() {
+        return String::new();
+    }
+    let shown = kernels.iter().take(8).map(|name| format!("`{name}`")).collect::<Vec<_>>();
+    let rest = kernels.len() - shown.len();
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    format!("; it has {}{more}", shown.join(", "))
+}

@@ -1,0 +1,207 @@
+//! Loaded modules by context and key.
+
+use std::error::Error;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use ptx_cache::{Cache, CacheError, Config, Made, Snapshot, Weigh};
+use ptx_key::ModuleKey;
+
+use crate::{Context, ContextId, CudaError, Driver, Image, Module, Refused};
+
+/// Loaded modules, each loaded once for all who ask, and unloaded once retired here and dropped
+/// by its last user.
+///
+/// A refusal that will not change (see [`Refused::is_permanent`]) is remembered like a module:
+/// the driver is not asked again. Its key holds the driver's version, so another driver is.
+///
+/// Modules keep their context: [`forget`](Self::forget) it before it is to go.
+///
+/// ```
+/// use ptx_cuda::{Config, Context, ModuleCache, Ptx, RecordingDriver};
+///
+/// let driver = RecordingDriver::new();
+/// let context = Context::primary(&driver, 0)?;
+/// let modules = ModuleCache::new(Config::default());
+///
+/// let text = ".version 9.0\n.target sm_90\n.visible .entry saxpy() { ret; }\n";
+/// let key = context.module_key_of_text(text);
+/// let saxpy = modules.get_or_load(&context, &key, || Ptx::new(text))?.function("saxpy")?;
+/// // The second request does not call the closure.
+/// let again = modules.get_or_load(&context, &key, || Ptx::new("never read"))?;
+/// assert_eq!(again.function("saxpy")?.raw(), saxpy.raw());
+/// # Ok::<(), ptx_cuda::CudaError>(())
+/// ```
+pub struct ModuleCache<D: Driver> {
+    cache: Cache<ResidentKey, Outcome<D>>,
+}
+
+/// Which module, where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResidentKey {
+    /// The context that it is loaded into.
+    pub context: ContextId,
+    /// What it is.
+    pub module: ModuleKey,
+}
+
+impl Hash for ResidentKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // The key is a digest: mixing the context into its uniform bits keeps them uniform.
+        let ContextId { device, serial } = self.context;
+        let context = (u64::from(device) << 32 ^ serial).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        state.write_u64(self.module.prefix() ^ context);
+    }
+}
+
+/// What came of loading.
+enum Outcome<D: Driver> {
+    Loaded(Module<D>),
+    Refused(Arc<Refused>),
+}
+
+impl<D: Driver> Clone for Outcome<D> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Loaded(module) => Self::Loaded(module.clone()),
+            Self::Refused(refused) => Self::Refused(Arc::clone(refused)),
+        }
+    }
+}
+
+impl<D: Driver> Outcome<D> {
+    fn module(self) -> Result<Module<D>, CudaError> {
+        match self {
+            Self::Loaded(module) => Ok(module),
+            Self::Refused(refused) => Err(CudaError::Refused(refused)),
+        }
+    }
+}
+
+impl<D: Driver> Weigh for Outcome<D> {
+    fn weight(&self) -> u64 {
+        match self {
+            Self::Loaded(module) => module.bytes(),
+            Self::Refused(refused) => refused.log.text().len() as u64,
+        }
+    }
+}
+
+impl<D: Driver> ModuleCache<D> {
+    /// An empty cache. The budget's bytes are [`Module::bytes`].
+    pub fn new(config: Config) -> Self {
+        Self { cache: Cache::new(config) }
+    }
+
+    /// The module of `key` in `context`: resident, or from another thread that is loading it, or
+    /// loaded from what `image` gives: [`Ptx`](crate::Ptx), a [`Cubin`](crate::Cubin) or an
+    /// [`Image`].
+    ///
+    /// `key` must be of this context's [`jit`](Context::jit) configuration:
+    /// [`Context::module_key`] makes it. `image` runs in this thread, outside every lock.
+    ///
+    /// # Errors
+    ///
+    /// `image`'s error, as it is where it is a [`CudaError`], else as [`CudaError::Source`];
+    /// those of [`Context::load`]; and [`CudaError::Cache`] where waiting for another's load
+    /// could not end well.
+    ///
+    /// # Panics
+    ///
+    /// Where `image` does, in this thread alone.
+    pub fn get_or_load<I, E>(
+        &self,
+        context: &Context<D>,
+        key: &ModuleKey,
+        image: impl FnOnce() -> Result<I, E>,
+    ) -> Result<Module<D>, CudaError>
+    where
+        I: Into<Image>,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let resident = ResidentKey { context: context.id(), module: *key };
+        let load = || match context.load(&image().map_err(source_error)?.into()) {
+            Ok(module) => Ok(Made::new(Outcome::Loaded(module))),
+            Err(CudaError::Refused(refused)) if refused.is_permanent() => {
+                Ok(Made::new(Outcome::Refused(refused)))
+            }
+            Err(error) => Err(error),
+        };
+        match self.cache.get_or_make(resident, load) {
+            Ok(served) => served.value.module(),
+            Err(error) => Err(own_error(error)),
+        }
+    }
+
+    /// The module of `key` in `context`, if it is resident.
+    #[inline]
+    pub fn get(&self, context: &Context<D>, key: &ModuleKey) -> Option<Module<D>> {
+        self.with(context, key, Module::clone)
+    }
+
+    /// Gives the module of `key` to `read`, if it is resident. Nothing is cloned, so many cores
+    /// may launch one hot function and none writes a line that the others read.
+    #[inline]
+    pub fn with<R>(
+        &self,
+        context: &Context<D>,
+        key: &ModuleKey,
+        read: impl FnOnce(&Module<D>) -> R,
+    ) -> Option<R> {
+        let resident = ResidentKey { context: context.id(), module: *key };
+        self.cache.with(&resident, |outcome| match outcome {
+            Outcome::Loaded(module) => Some(read(module)),
+            Outcome::Refused(_) => None,
+        })?
+    }
+
+    /// Takes out the module of `key`, or the refusal that is remembered for it; whether there was
+    /// one.
+    pub fn remove(&self, context: ContextId, key: &ModuleKey) -> bool {
+        self.cache.remove(&ResidentKey { context, module: *key }).is_some()
+    }
+
+    /// Takes out everything of a context that is resident when this is called; how much that was.
+    pub fn forget(&self, context: ContextId) -> usize {
+        let entries = self.cache.entries();
+        let of_context = entries.iter().filter(|entry| entry.key.context == context);
+        of_context.filter(|entry| self.cache.remove(&entry.key).is_some()).count()
+    }
+
+    /// Takes out everything, and sets the counts to zero.
+    pub fn clear(&self) {
+        self.cache.clear();
+    }
+
+    /// Changes the settings. A smaller budget is met before this returns.
+    pub fn reconfigure(&self, config: Config) {
+        self.cache.reconfigure(config);
+    }
+
+    /// What is resident, in no order.
+    pub fn entries(&self) -> Vec<ptx_cache::EntryReport<ResidentKey>> {
+        self.cache.entries()
+    }
+
+    /// What the cache did so far. Remembered refusals count as entries.
+    pub fn snapshot(&self) -> Snapshot {
+        self.cache.snapshot()
+    }
+}
+
+fn source_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> CudaError {
+    match error.into().downcast::<CudaError>() {
+        Ok(own) => *own,
+        Err(other) => CudaError::Source(Arc::from(other)),
+    }
+}
+
+fn own_error(error: CacheError) -> CudaError {
+    match error.lowering_error::<CudaError>() {
+        Some(own) => own.clone(),
+        None => CudaError::Cache(error),
+    }
+}
+
+#[cfg(test)]
+mod tests;

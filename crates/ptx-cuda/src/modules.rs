@@ -1,0 +1,183 @@
+//! Loaded modules and the functions in them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use scopeguard::ScopeGuard;
+
+use crate::lookups::Lookups;
+use crate::{Context, CudaError, Driver, Global, Image, JitLog, Loaded};
+
+/// A loaded module. Cheap to clone.
+///
+/// It is unloaded when its last user drops: every clone, every [`Function`] of it, and the cache
+/// that holds it. That may happen on any thread; the module's own context is made current for it.
+///
+/// A launch runs on after the call returns. The CUDA driver lets it finish before the module is
+/// unloaded, but a captured graph holds no module: keep the module as long as the graph.
+pub struct Module<D: Driver>(Arc<Resident<D>>);
+
+struct Resident<D: Driver> {
+    /// Given to [`unload`] when this drops.
+    held: ScopeGuard<Held<D>, fn(Held<D>)>,
+    functions: Lookups<Named<D::Function>>,
+    globals: Lookups<Global>,
+    log: JitLog,
+    bytes: u64,
+    /// Those of the text that it was loaded from, for the error of one who asks for another.
+    kernels: Box<[String]>,
+}
+
+struct Held<D: Driver> {
+    context: Context<D>,
+    module: D::Module,
+}
+
+/// The module goes before its context, which may be the last clone.
+fn unload<D: Driver>(held: Held<D>) {
+    held.context.unload(held.module);
+}
+
+impl<D: Driver> Module<D> {
+    pub(crate) fn new(context: Context<D>, loaded: Loaded<D::Module>, image: &Image) -> Self {
+        let Loaded { module, log } = loaded;
+        let (bytes, kernels) = match image {
+            Image::Ptx(ptx) => (image.bytes(), ptx.kernels().map(str::to_owned).collect()),
+            Image::Cubin(cubin) => (cubin.device_bytes(), Box::default()),
+        };
+        Self(Arc::new(Resident {
+            held: scopeguard::guard(Held { context, module }, unload::<D>),
+            functions: Lookups::new(),
+            globals: Lookups::new(),
+            log,
+            bytes,
+            kernels,
+        }))
+    }
+
+    /// The function `name`, ready to launch. The driver is asked the first time.
+    ///
+    /// # Errors
+    ///
+    /// [`CudaError::NoFunction`] where there is none of this name, and [`CudaError::Driver`].
+    pub fn function(&self, name: &str) -> Result<Function<D>, CudaError> {
+        let Named { raw, name } = self.named(name)?;
+        Ok(Function { raw, name, module: self.clone() })
+    }
+
+    /// The driver's own function `name`, which does not keep the module loaded.
+    ///
+    /// # Errors
+    ///
+    /// As [`function`](Self::function).
+    pub fn raw_function(&self, name: &str) -> Result<D::Function, CudaError> {
+        self.named(name).map(|named| named.raw)
+    }
+
+    fn named(&self, name: &str) -> Result<Named<D::Function>, CudaError> {
+        let Held { context, module } = &*self.0.held;
+        let found = self.0.functions.get(name, |symbol| {
+            let raw = context.driver().function(module, symbol)?;
+            Ok(raw.map(|raw| Named { raw, name: name.into() }))
+        })?;
+        found.ok_or_else(|| CudaError::NoFunction {
+            name: name.to_owned(),
+            kernels: self.kernels().to_vec(),
+        })
+    }
+
+    /// The global variable `name`; `None` where there is none. The driver is asked the first time.
+    ///
+    /// # Errors
+    ///
+    /// [`CudaError::Driver`] where the driver cannot tell.
+    pub fn global(&self, name: &str) -> Result<Option<Global>, CudaError> {
+        let Held { context, module } = &*self.0.held;
+        self.0.globals.get(name, |name| context.driver().global(module, name))
+    }
+
+    /// The context that it is loaded into.
+    pub fn context(&self) -> &Context<D> {
+        &self.0.held.context
+    }
+
+    /// What the assembler said when it was loaded.
+    pub fn log(&self) -> &JitLog {
+        &self.0.log
+    }
+
+    /// What it counts for in a cache: the device bytes of a cubin; the bytes of a PTX text, whose
+    /// machine code the driver does not show, and is of the same order.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes
+    }
+
+    /// The kernels of the text that it was loaded from. None are known of an image.
+    pub fn kernels(&self) -> &[String] {
+        &self.0.kernels
+    }
+}
+
+impl<D: Driver> Clone for Module<D> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<D: Driver> fmt::Debug for Module<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Module")
+            .field("context", &self.context().id())
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A function that can be launched, and keeps its module loaded. Cheap to clone.
+pub struct Function<D: Driver> {
+    raw: D::Function,
+    name: Arc<str>,
+    module: Module<D>,
+}
+
+#[derive(Clone)]
+struct Named<F> {
+    raw: F,
+    name: Arc<str>,
+}
+
+impl<D: Driver> Function<D> {
+    /// The driver's own function.
+    pub fn raw(&self) -> D::Function {
+        self.raw
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The module that it is in.
+    pub fn module(&self) -> &Module<D> {
+        &self.module
+    }
+}
+
+impl<D: Driver> Clone for Function<D> {
+    fn clone(&self) -> Self {
+        let Self { raw, name, module } = self;
+        Self { raw: *raw, name: Arc::clone(name), module: module.clone() }
+    }
+}
+
+impl<D: Driver> fmt::Debug for Function<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Function")
+            .field("name", &self.name)
+            .field("module", &self.module)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! PTX text that is ready to be handed over, with what its header says.
+
+use std::sync::Arc;
+
+use ptx_key::{ComputeCapability, PtxIsa, Target, Variant};
+
+use crate::CudaError;
+use crate::tokens::{Token, Tokens, definitions};
+
+/// What the first lines of a PTX text say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PtxHeader {
+    /// The version of the PTX instruction set that the text is written in.
+    pub isa: PtxIsa,
+    /// The line of `.version`, counted from 1.
+    pub isa_line: u32,
+    /// The architecture that the text was lowered for. Others that are
+    /// [able to](PtxHeader::runs_on) run it too.
+    pub target: Target,
+    /// The line of `.target`, counted from 1.
+    pub target_line: u32,
+    /// Bits of an address, where the text says.
+    pub address_size: Option<u32>,
+}
+
+impl PtxHeader {
+    /// Reads the header of any text.
+    ///
+    /// ```
+    /// use ptx_cuda::PtxHeader;
+    /// let header = PtxHeader::read("// lowered\n.version 9.0\n.target sm_90a\n")?;
+    /// assert_eq!((header.isa.major, header.isa_line), (9, 2));
+    /// assert_eq!(header.target.to_string(), "sm_90a");
+    /// assert!(PtxHeader::read("\u{7f}ELF").is_err());
+    /// # Ok::<(), ptx_cuda::CudaError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`CudaError::NotPtx`] where the text does not begin, comments aside, with `.version` and
+    /// `.target`.
+    pub fn read(text: &str) -> Result<Self, CudaError> {
+        let mut tokens = Tokens::of(text);
+        let (isa, isa_line) = directive(&mut tokens, ".version", "9.0")?;
+        let (target, target_line) = directive(&mut tokens, ".target", "sm_90a")?;
+        let mut behind = tokens.skip_while(|token| token.text != ".address_size");
+        let address_size = behind.nth(1).and_then(|bits| bits.text.parse().ok());
+        Ok(Self { isa, isa_line, target, target_line, address_size })
+    }
+
+    /// Whether a device of this compute capability runs code for [`target`](Self::target).
+    ///
+    /// PTX for `sm_80` runs on it and on all later devices, for `sm_90a` on 9.0 alone, and for
+    /// `sm_100f` on the later devices of the same major number (PTX ISA, `.target`).
+    pub fn runs_on(&self, device: ComputeCapability) -> bool {
+        let number = u32::from(self.target.number());
+        let (major, minor) = (u32::from(device.major), u32::from(device.minor));
+        let device = major * 10 + minor;
+        match self.target.variant() {
+            Variant::Base => number <= device,
+            Variant::ArchSpecific => number == device,
+            Variant::FamilySpecific => number <= device && number / 10 == major,
+        }
+    }
+}
+
+/// The value of the directive that has to stand next.
+fn directive<T: std::str::FromStr>(
+    tokens: &mut Tokens<'_>,
+    name: &'static str,
+    example: &'static str,
+) -> Result<(T, u32), CudaError> {
+    let missing = |found: Option<Token<'_>>| CudaError::NotPtx {
+        line: found.map_or(1, |token| token.line),
+        expected: format!("`{name}` with a value such as {example}"),
+        found: found.map_or_else(|| "the end".to_owned(), |token| excerpt(token.text)),
+    };
+    let first = tokens.next();
+    if first.is_none_or(|token| token.text != name) {
+        return Err(missing(first));
+    }
+    let value = tokens.next();
+    let parsed = value.and_then(|token| Some((token.text.parse().ok()?, token.line)));
+    parsed.ok_or_else(|| missing(value))
+}
+
+/// A piece of text that is short enough for a message.
+pub(crate) fn excerpt(text: &str) -> String {
+    const MOST: usize = 60;
+    let line = text.trim().lines().next().unwrap_or("");
+    let mut short: String = line.chars().take(MOST).collect();
+    if short.len() < line.len() {
+        short.push('…');
+    }
+    format!("`{short}`")
+}
+
+/// PTX text whose header was read and that holds no NUL byte: it can be given to the driver,
+/// which is told no length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ptx {
+    text: Arc<str>,
+    header: PtxHeader,
+}
+
+impl Ptx {
+    /// Takes a text that was lowered anywhere.
+    ///
+    /// # Errors
+    ///
+    /// [`CudaError::NotPtx`] where the header cannot be read or a NUL byte stands in the text.
+    pub fn new(text: impl Into<Arc<str>>) -> Result<Self, CudaError> {
+        let text = text.into();
+        let header = PtxHeader::read(&text)?;
+        if text.contains('\0') {
+            return Err(nul_byte(&text));
+        }
+        Ok(Self { text, header })
+    }
+
+    /// The text.
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// The text with a NUL byte behind it, as the driver reads it.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn terminated(&self) -> Result<std::ffi::CString, CudaError> {
+        std::ffi::CString::new(self.text.as_bytes()).map_err(|_| nul_byte(&self.text))
+    }
+
+    /// What the header says.
+    pub fn header(&self) -> &PtxHeader {
+        &self.header
+    }
+
+    /// The names of the kernels in the text, in its order.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        definitions(&self.text).filter(|found| found.kernel).map(|found| found.name)
+    }
+}
+
+fn nul_byte(text: &str) -> CudaError {
+    let lines = text.split('\0').next().map_or(0, |before| before.matches('\n').count());
+    CudaError::NotPtx {
+        line: u32::try_from(lines + 1).unwrap_or(u32::MAX),
+        expected: "text".to_owned(),
+        found: "a NUL byte".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(text: &str) -> Result<PtxHeader, String> {
+        PtxHeader::read(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_header_is_read_behind_comments() {
+        let text = "/* a\nb */\n.version 8.7\n.target sm_100f, debug\n.address_size 64\n";
+        let read = header(text).unwrap();
+        assert_eq!(read.isa, PtxIsa::new(8, 7));
+        assert_eq!((read.isa_line, read.target_line), (3, 4));
+        assert_eq!(read.target.to_string(), "sm_100f");
+        assert_eq!(read.address_size, Some(64));
+        assert_eq!(header(".version 8.7 .target sm_90").unwrap().address_size, None);
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_its_line() {
+        for (text, expected) in [
+            ("", "line 1: expected `.version` with a value such as 9.0, found the end"),
+            ("hello", "line 1: expected `.version` with a value such as 9.0, found `hello`"),
+            ("\n.version x", "line 2: expected `.version` with a value such as 9.0, found `x`"),
+            (".version 9.0\n.func", "line 2: expected `.target`"),
+            (".version 9.0\n.target nvptx", "found `nvptx`"),
+        ] {
+            let error = header(text).unwrap_err();
+            assert!(error.contains(expected), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_nul_byte_is_refused_with_its_line() {
+        let error = Ptx::new(".version 9.0\n.target sm_90\n\n\0").unwrap_err();
+        assert!(error.to_string().contains("line 4"), "{error}");
+    }
+
+    #[test]
+    fn targets_run_where_the_isa_says() {
+        let runs = |target: &str, major, minor| {
+            let text = format!(".version 9.0\n.target {target}\n");
+            PtxHeader::read(&text).unwrap().runs_on(ComputeCapability { major, minor })
+        };
+        for (target, major, minor, expected) in [
+            ("sm_80", 8, 0, true),
+            ("sm_80", 9, 0, true),
+            ("sm_80", 7, 5, false),
+            ("sm_90a", 9, 0, true),
+            ("sm_90a", 10, 0, false),
+            ("sm_100", 9, 0, false),
+            ("sm_100f", 10, 3, true),
+            ("sm_100f", 12, 0, false),
+            ("sm_103f", 10, 0, false),
+            ("sm_120", 12, 1, true),
+        ] {
+            assert_eq!(runs(target, major, minor), expected, "{target} on {major}.{minor}");
+        }
+    }
+
+    #[test]
+    fn kernels_are_listed_without_functions() {
+        let text = ".version 9.0 .target sm_90 .func f(); .entry a() {} .visible .entry b() {}";
+        let ptx = Ptx::new(text).unwrap();
+        assert_eq!(ptx.kernels().collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(?s).{0,120}", version in "\\PC{0,8}") {
+            let _ = Ptx::new(text.clone());
+            let _ = Ptx::new(format!(".version {version}\n.target sm_{version}{text}"));
+            let _ = Ptx::new(format!(".version 9.0\n.target sm_90\n{text}"));
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! A driver for machines without a GPU: it loads nothing, records what is asked of it, and says
+//! where the discipline of a driver's caller was broken.
+
+mod state;
+
+use std::ffi::CStr;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use ptx_key::{ComputeCapability, JitOptions};
+
+use crate::recording::state::State;
+use crate::{
+    Assembled, ContextId, Cubin, CudaError, DeviceFacts, DevicePointer, Driver, DriverCode,
+    DriverVersion, Failure, Global, Image, JitLog, Loaded, Ptx, cubin, jit_options,
+};
+
+/// A driver that records what is asked of it.
+///
+/// Texts are judged by their header alone, as a driver of its version and its devices would; the
+/// functions of a module are the kernels that its text names. What it "assembles" is a cubin that
+/// holds the text.
+///
+/// ```
+/// use ptx_cuda::{Context, Operation, Ptx, RecordingDriver};
+///
+/// let driver = RecordingDriver::new();
+/// let context = Context::primary(&driver, 0)?;
+/// let text = Ptx::new(".version 9.0\n.target sm_90\n.entry saxpy() { ret; }")?;
+/// let function = context.load(&text.into())?.function("saxpy")?;
+/// driver.launch(function.raw());
+/// drop(function);
+/// assert_eq!(driver.count(Operation::Unload), 1);
+/// assert_eq!(driver.violations(), [""; 0]);
+/// # Ok::<(), ptx_cuda::CudaError>(())
+/// ```
+pub struct RecordingDriver {
+    version: DriverVersion,
+    devices: Vec<DeviceFacts>,
+    state: Arc<Mutex<State>>,
+}
+
+/// What a [`RecordingDriver`] was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// To make or retain a context.
+    Context(ContextId),
+    /// To give back a context, for its last user.
+    Release(ContextId),
+    /// To load a module.
+    Load(ContextId, RecordedModule),
+    /// To look up a function.
+    Function(RecordedModule, String),
+    /// To look up a global variable.
+    Global(RecordedModule, String),
+    /// To unload a module.
+    Unload(RecordedModule),
+    /// To assemble a text.
+    Assemble(ContextId),
+    /// To launch a function.
+    Launch(RecordedFunction),
+}
+
+/// The kinds of [`Call`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// [`Call::Context`].
+    Context,
+    /// [`Call::Release`].
+    Release,
+    /// [`Call::Load`].
+    Load,
+    /// [`Call::Function`].
+    Function,
+    /// [`Call::Global`].
+    Global,
+    /// [`Call::Unload`].
+    Unload,
+    /// [`Call::Assemble`].
+    Assemble,
+    /// [`Call::Launch`].
+    Launch,
+}
+
+impl Call {
+    /// Its kind.
+    pub fn operation(&self) -> Operation {
+        match self {
+            Self::Context(_) => Operation::Context,
+            Self::Release(_) => Operation::Release,
+            Self::Load(..) => Operation::Load,
+            Self::Function(..) => Operation::Function,
+            Self::Global(..) => Operation::Global,
+            Self::Unload(_) => Operation::Unload,
+            Self::Assemble(_) => Operation::Assemble,
+            Self::Launch(_) => Operation::Launch,
+        }
+    }
+}
+
+/// A module of a [`RecordingDriver`]: a number, never given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordedModule(pub u64);
+
+/// A function of a [`RecordingDriver`]: a number, never given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordedFunction(pub u64);
+
+/// A context of a [`RecordingDriver`].
+#[derive(Clone)]
+pub struct RecordedContext(Arc<Retained>);
+
+struct Retained {
+    id: ContextId,
+    state: Arc<Mutex<State>>,
+}
+
+impl Drop for Retained {
+    fn drop(&mut self) {
+        lock(&self.state).release(self.id);
+    }
+}
+
+impl fmt::Debug for RecordedContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RecordedContext({})", self.0.id)
+    }
+}
+
+impl RecordingDriver {
+    /// A driver of CUDA 13.0 with one device of compute capability 9.0.
+    pub fn new() -> Arc<Self> {
+        let capability = ComputeCapability { major: 9, minor: 0 };
+        Self::with_devices(DriverVersion(13_000), &[capability])
+    }
+
+    /// A driver with these devices.
+    pub fn with_devices(version: DriverVersion, devices: &[ComputeCapability]) -> Arc<Self> {
+        let facts = |(ordinal, capability): (u32, &ComputeCapability)| DeviceFacts {
+            ordinal,
+            name: format!("recorded device {ordinal}"),
+            compute_capability: *capability,
+            memory_bytes: 1 << 30,
+        };
+        let devices = (0..).zip(devices).map(facts).collect();
+        Arc::new(Self { version, devices, state: Arc::default() })
+    }
+
+    /// What was asked so far, in order.
+    pub fn calls(&self) -> Vec<Call> {
+        self.state().calls.clone()
+    }
+
+    /// How many calls of a kind there were.
+    pub fn count(&self, operation: Operation) -> usize {
+        self.state().calls.iter().filter(|call| call.operation() == operation).count()
+    }
+
+    /// Where the discipline was broken: a module used or unloaded after it was unloaded, a
+    /// context given back with modules in it.
+    pub fn violations(&self) -> Vec<String> {
+        self.state().violations.clone()
+    }
+
+    /// Modules that are loaded now.
+    pub fn loaded(&self) -> usize {
+        self.state().modules.len()
+    }
+
+    /// Makes the next call of this kind fail. Calls that follow succeed, or fail with what was
+    /// given for them. [`Operation::Release`] and [`Operation::Launch`] cannot fail.
+    pub fn fail_next(&self, operation: Operation, failure: Failure) {
+        self.state().failures.push_back((operation, failure));
+    }
+
+    /// Makes every module have a global variable of this name and length in bytes.
+    pub fn define_global(&self, name: &str, bytes: u64) {
+        self.state().globals.insert(name.to_owned(), bytes);
+    }
+
+    /// Destroys a context behind its users' backs, as a device reset does. Its modules go with it.
+    pub fn destroy(&self, context: ContextId) {
+        self.state().destroy(context);
+    }
+
+    /// Records a launch.
+    pub fn launch(&self, function: RecordedFunction) {
+        self.state().launch(function);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    fn facts(&self, ordinal: u32) -> Result<&DeviceFacts, CudaError> {
+        let device = usize::try_from(ordinal).ok().and_then(|ordinal| self.devices.get(ordinal));
+        device.ok_or(driver_error("cuDeviceGet", DriverCode::INVALID_DEVICE))
+    }
+
+    fn context(&self, device: u32, primary: bool) -> Result<RecordedContext, CudaError> {
+        self.facts(device)?;
+        let mut state = self.state();
+        state.fail(Operation::Context).map_err(other)?;
+        if primary {
+            let retained = state.primaries.get(&device).and_then(Weak::upgrade);
+            if let Some(retained) = retained {
+                return Ok(RecordedContext(retained));
+            }
+        }
+        let id = state.new_context(device);
+        let retained = Arc::new(Retained { id, state: Arc::clone(&self.state) });
+        if primary {
+            state.primaries.insert(device, Arc::downgrade(&retained));
+        }
+        Ok(RecordedContext(retained))
+    }
+
+    /// What a driver of this version says of a text for this device.
+    fn judge(&self, ptx: &Ptx, context: ContextId) -> Result<(), Failure> {
+        let (header, device) = (ptx.header(), self.facts(context.device)?);
+        let judged = |code, line: u32, message: String| Failure::Judged {
+            code,
+            log: JitLog::new(format!(
+                "ptxas application ptx input, line {line}; fatal   : {message}"
+            )),
+        };
+        match self.version.latest_isa() {
+            Some(latest) if header.isa > latest => Err(judged(
+                DriverCode::UNSUPPORTED_PTX_VERSION,
+                header.isa_line,
+                format!("Unsupported .version {}; current version is '{latest}'", header.isa),
+            )),
+            _ if !header.runs_on(device.compute_capability) => Err(judged(
+                DriverCode::NO_BINARY_FOR_GPU,
+                header.target_line,
+                format!("the .target {} does not fit the device", header.target),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Driver for RecordingDriver {
+    type Context = RecordedContext;
+    type Module = RecordedModule;
+    type Function = RecordedFunction;
+
+    fn version(&self) -> Result<DriverVersion, CudaError> {
+        Ok(self.version)
+    }
+
+    fn device_count(&self) -> Result<u32, CudaError> {
+        Ok(u32::try_from(self.devices.len()).unwrap_or(u32::MAX))
+    }
+
+    fn device(&self, ordinal: u32) -> Result<DeviceFacts, CudaError> {
+        self.facts(ordinal).cloned()
+    }
+
+    fn primary_context(&self, device: u32) -> Result<RecordedContext, CudaError> {
+        self.context(device, true)
+    }
+
+    fn own_context(&self, device: u32) -> Result<RecordedContext, CudaError> {
+        self.context(device, false)
+    }
+
+    fn context_id(&self, context: &RecordedContext) -> ContextId {
+        context.0.id
+    }
+
+    fn load(
+        &self,
+        context: &RecordedContext,
+        image: &Image,
+        options: &JitOptions,
+    ) -> Result<Loaded<RecordedModule>, Failure> {
+        jit_options::check_for_driver(options)?;
+        let mut state = self.state();
+        state.fail(Operation::Load)?;
+        let id = context.0.id;
+        state.in_context("cuModuleLoadDataEx", id)?;
+        let text = match image {
+            Image::Ptx(ptx) => {
+                self.judge(ptx, id)?;
+                Arc::clone(ptx.text())
+            }
+            Image::Cubin(cubin) => text_in(cubin)?,
+        };
+        Ok(Loaded { module: state.load(id, text), log: JitLog::default() })
+    }
+
+    fn function(
+        &self,
+        module: &RecordedModule,
+        name: &CStr,
+    ) -> Result<Option<RecordedFunction>, CudaError> {
+        let mut state = self.state();
+        state.fail(Operation::Function).map_err(other)?;
+        state.function(*module, name.to_string_lossy().into_owned())
+    }
+
+    fn global(&self, module: &RecordedModule, name: &CStr) -> Result<Option<Global>, CudaError> {
+        let mut state = self.state();
+        state.fail(Operation::Global).map_err(other)?;
+        let bytes = state.global(*module, name.to_string_lossy().into_owned())?;
+        Ok(bytes.map(|bytes| Global { pointer: DevicePointer((module.0 + 1) << 32), bytes }))
+    }
+
+    fn unload(&self, module: RecordedModule) -> Result<(), CudaError> {
+        let mut state = self.state();
+        let injected = state.fail(Operation::Unload).map_err(other);
+        state.unload(module)?;
+        injected
+    }
+
+    fn assemble(
+        &self,
+        context: &RecordedContext,
+        ptx: &Ptx,
+        options: &JitOptions,
+    ) -> Result<Assembled, Failure> {
+        jit_options::check_for_driver(options)?;
+        let mut state = self.state();
+        state.fail(Operation::Assemble)?;
+        let id = context.0.id;
+        state.in_context("cuLinkCreate", id)?;
+        self.judge(ptx, id)?;
+        state.calls.push(Call::Assemble(id));
+        let capability = self.facts(id.device)?.compute_capability;
+        let number = u8::try_from(capability.major * 10 + capability.minor).unwrap_or(u8::MAX);
+        let cubin = Cubin::new(cubin::smallest(number, ptx.text().as_bytes()))?;
+        Ok(Assembled { cubin, log: JitLog::default() })
+    }
+}
+
+/// The text in a cubin that [`RecordingDriver`] assembled.
+fn text_in(cubin: &Cubin) -> Result<Arc<str>, Failure> {
+    let text = cubin.image().get(cubin::HEADER_BYTES..).map(std::str::from_utf8);
+    match text {
+        Some(Ok(text)) if text.contains(".version") => Ok(text.into()),
+        _ => {
+            let log = JitLog::new("this driver takes no cubins but its own");
+            Err(Failure::Judged { code: DriverCode::INVALID_IMAGE, log })
+        }
+    }
+}
+
+fn driver_error(call: &'static str, code: DriverCode) -> CudaError {
+    CudaError::Driver { call, code }
+}
+
+/// A failure that was given for a call which judges no text.
+fn other(failure: Failure) -> CudaError {
+    match failure {
+        Failure::Other(error) => error,
+        Failure::Judged { code, .. } => driver_error("the recorded call", code),
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    // Every change of the state is whole when a panic can strike.
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;
