@@ -2,3 +2,4 @@
 
 mod corpus_is_whole;
 mod disk_processes;
+mod emitted_ptx_assembles;
