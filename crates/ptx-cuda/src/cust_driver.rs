@@ -126,7 +126,8 @@ impl Drop for OutsideCapture {
     }
 }
 
-/// A loaded module. It stays loaded until [`unload`] takes it, or its context ends.
+/// A loaded module. It stays loaded until [`Driver::unload`](crate::Driver::unload) takes it, or
+/// its context ends.
 pub struct CustModule {
     raw: CUmodule,
     context: CustContext,
