@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::encoding::Domain;
 use crate::{
     Configuration, Contract, Digest, DispatchPolicy, Encoder, FeatureFlags, Identity, KeyError,
     KeyTrace, ProgramDigests, PtxKey, Toolchain, TraceField,
@@ -82,21 +83,25 @@ impl KeyBuilder {
 /// The key that these parts make. A key trace holds the same parts, so it can be checked against
 /// its key.
 pub(crate) fn ptx_key(program: &ProgramDigests, configuration: &Digest) -> PtxKey {
-    let mut key = Encoder::new("ptx-key/1/ptx");
+    let mut key = Encoder::new(Domain::Ptx);
     // mutation:begin
     key.digest(&program.normalized);
-    match &program.exact {
-        Some(exact) => key.digest(exact),
-        None => key.absent(),
-    };
+    exact_lane(&mut key, program.exact.as_ref());
     key.digest(configuration);
     // mutation:end
     PtxKey::from_bytes(*key.finish().as_bytes())
 }
 
+fn exact_lane(key: &mut Encoder, exact: Option<&Digest>) {
+    match exact {
+        Some(exact) => key.digest(exact),
+        None => key.absent(),
+    }
+}
+
 /// Digests fields that are sorted by name.
 pub(crate) fn configuration_digest(fields: &[TraceField]) -> Digest {
-    let mut all = Encoder::new("ptx-key/1/configuration");
+    let mut all = Encoder::new(Domain::Configuration);
     for TraceField { name, digest } in fields {
         all.str(name);
         all.digest(digest);
@@ -105,7 +110,7 @@ pub(crate) fn configuration_digest(fields: &[TraceField]) -> Digest {
 }
 
 fn field(name: impl Into<Cow<'static, str>>, content: impl FnOnce(&mut Encoder)) -> TraceField {
-    let mut encoder = Encoder::new("ptx-key/1/field");
+    let mut encoder = Encoder::new(Domain::Field);
     content(&mut encoder);
     TraceField { name: name.into(), digest: encoder.finish() }
 }
@@ -130,7 +135,11 @@ fn configuration_fields(configuration: &Configuration) -> Result<Vec<TraceField>
         None => field.absent(),
     }));
     fields.push(field("policy/workgroup_override", |field| match workgroup_override {
-        Some(extents) => extents.iter().for_each(|extent| field.u64((*extent).into())),
+        Some([x, y, z]) => {
+            field.u64((*x).into());
+            field.u64((*y).into());
+            field.u64((*z).into());
+        }
         None => field.absent(),
     }));
     fields.extend(
@@ -156,7 +165,7 @@ fn configuration_fields(configuration: &Configuration) -> Result<Vec<TraceField>
 }
 
 fn toolchain_fields(toolchain: &Toolchain, fields: &mut Vec<TraceField>) -> Result<(), KeyError> {
-    let Toolchain { name, version, fingerprint, options, contents } = toolchain;
+    let Toolchain { name, version, fingerprint, ordered, unordered, contents } = toolchain;
     let fingerprint = fingerprint
         .as_ref()
         .map_err(|reason| KeyError::Unkeyable { tool: name.clone(), reason: reason.clone() })?;
@@ -164,9 +173,16 @@ fn toolchain_fields(toolchain: &Toolchain, fields: &mut Vec<TraceField>) -> Resu
     fields.push(field("toolchain/name", |field| field.str(name)));
     fields.push(field("toolchain/version", |field| field.str(version)));
     fields.push(field("toolchain/fingerprint", |field| field.digest(fingerprint)));
-    fields.extend(options.iter().map(|(name, values)| {
+    fields.push(field("toolchain/options", |field| {
+        for option in ordered {
+            option.encode(field);
+        }
+    }));
+    fields.extend(unordered.iter().map(|(name, options)| {
         field(format!("toolchain/option/{name}"), |field| {
-            values.iter().for_each(|value| value.encode(field));
+            for option in options {
+                option.encode(field);
+            }
         })
     }));
     fields.extend(contents.iter().map(|(name, digest)| {

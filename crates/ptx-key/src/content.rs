@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::encoding::Domain;
 use crate::{Digest, Encoder, KeyError};
 
 /// Folders below a folder whose digest is taken: deeper is refused, which also ends a loop.
@@ -38,7 +39,7 @@ impl Digest {
         let mut files = Vec::new();
         list_files(path, "", 0, &mut files)?;
         files.sort();
-        let mut folder = Encoder::new("ptx-key/1/folder");
+        let mut folder = Encoder::new(Domain::Folder);
         for (name, file) in files {
             folder.str(&name);
             folder.digest(&digest_of_file(&file)?);

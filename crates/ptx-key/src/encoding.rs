@@ -12,6 +12,35 @@ use crate::Digest;
 /// meet.
 pub const ENCODING_VERSION: u32 = 1;
 
+/// What a stream is for. Its text is the stream's first token, so streams of two purposes never
+/// collide.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Domain {
+    NormalizedLane,
+    ExactLane,
+    Field,
+    Configuration,
+    Ptx,
+    ModuleOfLowering,
+    ModuleOfText,
+    Folder,
+}
+
+impl Domain {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::NormalizedLane => "ptx-key/1/lane/normalized",
+            Self::ExactLane => "ptx-key/1/lane/exact",
+            Self::Field => "ptx-key/1/field",
+            Self::Configuration => "ptx-key/1/configuration",
+            Self::Ptx => "ptx-key/1/ptx",
+            Self::ModuleOfLowering => "ptx-key/1/module-of-lowering",
+            Self::ModuleOfText => "ptx-key/1/module-of-text",
+            Self::Folder => "ptx-key/1/folder",
+        }
+    }
+}
+
 /// Writes tokens into one SHA-256 state. Allocates nothing.
 ///
 /// What is written must say what it means by its position or by a record's name: the encoder
@@ -22,10 +51,9 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// A stream whose first token is `domain`, so that streams of two purposes never collide.
-    pub(crate) fn new(domain: &str) -> Self {
+    pub(crate) fn new(domain: Domain) -> Self {
         let mut encoder = Self { state: Sha256::new() };
-        encoder.str(domain);
+        encoder.str(domain.text());
         encoder
     }
 

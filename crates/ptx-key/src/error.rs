@@ -42,7 +42,7 @@ pub enum KeyError {
     /// An option names files, and what they hold is not in the key.
     #[error(
         "the option `{option}` names files: pass a digest of what they hold with \
-         `Toolchain::option_reading`"
+         `CompilerOption::reading`"
     )]
     OptionNamesFiles {
         /// The option as it was given.

@@ -1,5 +1,6 @@
 //! How a program says what it is: one walk that feeds two lanes.
 
+use crate::encoding::Domain;
 use crate::{Digest, Encoder};
 
 /// A program that a back end lowers.
@@ -50,11 +51,11 @@ pub struct Lanes {
 
 impl Lanes {
     fn both() -> Self {
-        Self { exact: Some(Encoder::new("ptx-key/1/lane/exact")), ..Self::normalized() }
+        Self { exact: Some(Encoder::new(Domain::ExactLane)), ..Self::normalized() }
     }
 
     fn normalized() -> Self {
-        Self { normalized: Encoder::new("ptx-key/1/lane/normalized"), exact: None }
+        Self { normalized: Encoder::new(Domain::NormalizedLane), exact: None }
     }
 
     /// See [`Encoder::bool`].

@@ -57,6 +57,7 @@
 //! writes hexadecimal digits, `thiserror` derives the error type.
 
 mod builder;
+mod compiler_option;
 mod configuration;
 mod content;
 mod encoding;
@@ -70,6 +71,7 @@ mod toolchain;
 mod trace;
 
 pub use builder::KeyBuilder;
+pub use compiler_option::CompilerOption;
 pub use configuration::{Configuration, Contract};
 pub use encoding::{ENCODING_VERSION, Encoder};
 pub use error::KeyError;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::encoding::Domain;
 use crate::{Digest, Encoder, ModuleKey, NamedValue, PtxKey};
 
 /// What a device can run, as the driver reports it.
@@ -77,7 +78,7 @@ pub struct JitConfiguration {
 impl JitConfiguration {
     /// The module of a lowering that has a key.
     pub fn key_of_lowering(&self, lowering: &PtxKey) -> ModuleKey {
-        let mut key = Encoder::new("ptx-key/1/module-of-lowering");
+        let mut key = Encoder::new(Domain::ModuleOfLowering);
         // mutation:begin
         key.bytes(lowering.as_bytes());
         // mutation:end
@@ -86,7 +87,7 @@ impl JitConfiguration {
 
     /// The module of PTX text that came from anywhere.
     pub fn key_of_text(&self, text: &str) -> ModuleKey {
-        let mut key = Encoder::new("ptx-key/1/module-of-text");
+        let mut key = Encoder::new(Domain::ModuleOfText);
         // mutation:begin
         key.str(text);
         // mutation:end
@@ -101,18 +102,9 @@ impl JitConfiguration {
         // mutation:begin
         key.u64((*major).into());
         key.u64((*minor).into());
-        match assembler {
-            Assembler::Driver { version } => key.u64((*version).into()),
-            Assembler::Tool { fingerprint } => key.digest(fingerprint),
-        };
-        match optimization_level {
-            Some(level) => key.u64((*level).into()),
-            None => key.absent(),
-        };
-        match max_registers {
-            Some(registers) => key.u64((*registers).into()),
-            None => key.absent(),
-        };
+        assembler.encode(&mut key);
+        optional(&mut key, optimization_level.map(u64::from));
+        optional(&mut key, max_registers.map(u64::from));
         key.bool(*debug_info);
         key.bool(*line_info);
         key.record("named", |key| {
@@ -123,6 +115,22 @@ impl JitConfiguration {
         });
         // mutation:end
         ModuleKey::from_bytes(*key.finish().as_bytes())
+    }
+}
+
+impl Assembler {
+    fn encode(&self, key: &mut Encoder) {
+        match self {
+            Self::Driver { version } => key.u64((*version).into()),
+            Self::Tool { fingerprint } => key.digest(fingerprint),
+        }
+    }
+}
+
+fn optional(key: &mut Encoder, value: Option<u64>) {
+    match value {
+        Some(value) => key.u64(value),
+        None => key.absent(),
     }
 }
 

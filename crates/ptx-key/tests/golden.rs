@@ -1,0 +1,195 @@
+//! The committed vectors, whose digests were computed by `golden/recompute.py` from `ENCODING.md`,
+//! come out the same through the public API.
+
+use ptx_key::{
+    Assembler, CompilerOption, ComputeCapability, Configuration, Contract, Digest, DispatchPolicy,
+    Encoder, Feature, FeatureFlags, Identity, JitConfiguration, JitOptions, KeyBuilder, Lanes,
+    NamedValue, ProgramDigests, Toolchain,
+};
+use serde_json::Value;
+
+/// A program in the vectors' form.
+struct Tokens<'v>(&'v [Value]);
+
+impl Identity for Tokens<'_> {
+    fn identify(&self, lanes: &mut Lanes) {
+        for token in self.0 {
+            let content = &token[1];
+            match text(&token[0]) {
+                "bool" => lanes.bool(content.as_bool().unwrap()),
+                "u64" => lanes.u64(text(content).parse().unwrap()),
+                "i64" => lanes.i64(text(content).parse().unwrap()),
+                "f64" => lanes.f64(f64::from_bits(u64::from_str_radix(text(content), 16).unwrap())),
+                "str" => lanes.str(text(content)),
+                "bytes" => lanes.bytes(&bytes(content)),
+                "digest" => lanes.digest(&digest(content)),
+                "absent" => lanes.absent(),
+                "record" => {
+                    lanes.record(text(content), |lanes| Tokens(list(&token[2])).identify(lanes))
+                }
+                "exact_only" => lanes.exact_only(|exact| write_exact(list(content), exact)),
+                other => panic!("unknown token {other}"),
+            }
+        }
+    }
+}
+
+fn write_exact(tokens: &[Value], exact: &mut Encoder) {
+    for token in tokens {
+        match text(&token[0]) {
+            "u64" => exact.u64(text(&token[1]).parse().unwrap()),
+            "absent" => exact.absent(),
+            other => panic!("unknown token {other}"),
+        }
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().unwrap()
+}
+
+fn number(value: &Value) -> u32 {
+    value.as_u64().unwrap().try_into().unwrap()
+}
+
+fn digest(value: &Value) -> Digest {
+    text(value).parse().unwrap()
+}
+
+fn bytes(value: &Value) -> Vec<u8> {
+    let digits = text(value).as_bytes().chunks(2);
+    digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
+
+fn named(value: &Value) -> Vec<(String, NamedValue)> {
+    let value_of = |value: &Value| {
+        let (kind, content) = value.as_object().unwrap().iter().next().unwrap();
+        match kind.as_str() {
+            "bool" => NamedValue::Bool(content.as_bool().unwrap()),
+            "u64" => NamedValue::Unsigned(text(content).parse().unwrap()),
+            "i64" => NamedValue::Signed(text(content).parse().unwrap()),
+            _ => NamedValue::Text(text(content).to_owned()),
+        }
+    };
+    value.as_object().unwrap().iter().map(|(name, value)| (name.clone(), value_of(value))).collect()
+}
+
+fn option(entry: &Value) -> CompilerOption {
+    let name = text(&entry["name"]);
+    match (entry.get("content"), entry.get("value")) {
+        (Some(content), _) => CompilerOption::reading(name, digest(content)),
+        (None, Some(value)) => CompilerOption::with_value(name, text(value)).unwrap(),
+        (None, None) => CompilerOption::flag(name).unwrap(),
+    }
+}
+
+fn toolchain(value: &Value) -> Option<Toolchain> {
+    value.as_object()?;
+    let mut toolchain = Toolchain::new(
+        text(&value["name"]),
+        text(&value["version"]),
+        digest(&value["fingerprint"]),
+    );
+    for entry in list(&value["options"]) {
+        toolchain = toolchain.option(option(entry));
+    }
+    for entry in list(&value["options_in_any_order"]) {
+        toolchain = toolchain.option_in_any_order(option(entry));
+    }
+    for (name, content) in value["contents"].as_object().unwrap() {
+        toolchain = toolchain.content(name, digest(content));
+    }
+    Some(toolchain)
+}
+
+fn configuration(value: &Value) -> Configuration {
+    let policy = &value["policy"];
+    let extents = policy["workgroup_override"].as_array();
+    let known = list(&value["features"]["known"])
+        .iter()
+        .map(|name| Feature::ALL.into_iter().find(|feature| feature.name() == text(name)).unwrap());
+    let features = list(&value["features"]["named"])
+        .iter()
+        .fold(FeatureFlags::from_iter(known), |features, name| features.with_named(text(name)));
+    Configuration {
+        contract: Contract::new(
+            text(&value["contract"]["name"]),
+            number(&value["contract"]["version"]),
+        ),
+        target: text(&value["target"]).parse().unwrap(),
+        isa: text(&value["ptx_isa"]).parse().unwrap(),
+        subgroup_size: number(&value["subgroup_size"]),
+        policy: DispatchPolicy {
+            ulp_budget: policy["ulp_budget"].as_u64().map(|ulp| ulp.try_into().unwrap()),
+            workgroup_override: extents.map(|it| [number(&it[0]), number(&it[1]), number(&it[2])]),
+            named: named(&policy["named"]).into_iter().collect(),
+        },
+        features,
+        toolchain: toolchain(&value["toolchain"]),
+    }
+}
+
+fn jit(value: &Value) -> JitConfiguration {
+    let capability = &value["compute_capability"];
+    let assembler = match value["assembler"].get("driver") {
+        Some(version) => Assembler::Driver { version: number(version) },
+        None => Assembler::Tool { fingerprint: digest(&value["assembler"]["tool"]) },
+    };
+    JitConfiguration {
+        compute_capability: ComputeCapability {
+            major: number(&capability[0]).try_into().unwrap(),
+            minor: number(&capability[1]).try_into().unwrap(),
+        },
+        assembler,
+        options: JitOptions {
+            optimization_level: value["optimization_level"]
+                .as_u64()
+                .map(|it| it.try_into().unwrap()),
+            max_registers: value["max_registers"].as_u64().map(|it| it.try_into().unwrap()),
+            debug_info: value["debug_info"].as_bool().unwrap(),
+            line_info: value["line_info"].as_bool().unwrap(),
+            named: named(&value["named"]).into_iter().collect(),
+        },
+    }
+}
+
+#[test]
+fn the_committed_vectors_come_out_the_same() {
+    let vectors: Value = serde_json::from_str(include_str!("../golden/vectors.json")).unwrap();
+    assert!(list(&vectors).len() >= 8);
+    for vector in list(&vectors) {
+        let (name, expected) = (&vector["name"], &vector["expected"]);
+        let program = Tokens(list(&vector["program"]));
+        let digests = if vector["normalized_only"].as_bool().unwrap() {
+            ProgramDigests::normalized_of(&program)
+        } else {
+            ProgramDigests::of(&program)
+        };
+        assert_eq!(digests.normalized.to_string(), text(&expected["normalized"]), "{name}");
+        assert_eq!(
+            digests.exact,
+            expected["exact"].as_str().map(|it| it.parse().unwrap()),
+            "{name}"
+        );
+        let builder = KeyBuilder::new(&configuration(&vector["configuration"])).unwrap();
+        let trace = builder.trace_of(digests);
+        let fields = expected["fields"].as_object().unwrap();
+        assert_eq!(trace.configuration().len(), fields.len(), "{name}");
+        for field in trace.configuration() {
+            let digest = field.digest.to_string();
+            assert_eq!(digest, text(&fields[field.name.as_ref()]), "{name}: {}", field.name);
+        }
+        let key = builder.key_of(&digests);
+        assert_eq!(key.to_string(), text(&expected["ptx_key"]), "{name}");
+        assert_eq!(trace.key(), key);
+        let jit = jit(&vector["jit"]);
+        let of_lowering = jit.key_of_lowering(&key).to_string();
+        assert_eq!(of_lowering, text(&expected["module_of_lowering"]), "{name}");
+        let of_text = jit.key_of_text(text(&vector["text"])).to_string();
+        assert_eq!(of_text, text(&expected["module_of_text"]), "{name}");
+    }
+}
