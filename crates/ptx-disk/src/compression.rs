@@ -2,19 +2,32 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::sync::LazyLock;
 
 use zstd::bulk::{Compressor, Decompressor};
-use zstd::zstd_safe::get_frame_content_size;
+use zstd::dict::DecoderDictionary;
+use zstd::zstd_safe::{get_dict_id_from_dict, get_frame_content_size};
 
-use crate::Damage;
 use crate::format::Encoding;
+use crate::{Damage, Kind};
+
+/// What PTX files have in common. See `dictionary/README.md`.
+const DICTIONARY: &[u8] = include_bytes!("../dictionary/ptx-1.zdict");
+
+/// The number that frames know it by.
+static DICTIONARY_NUMBER: LazyLock<Option<u32>> =
+    LazyLock::new(|| get_dict_id_from_dict(DICTIONARY).map(std::num::NonZeroU32::get));
+
+/// The dictionary as decoders want it, shared by all threads.
+static DECODER_DICTIONARY: LazyLock<Option<DecoderDictionary<'static>>> =
+    LazyLock::new(|| DecoderDictionary::try_copy(DICTIONARY).ok());
 
 /// How new entries are stored. Entries stored otherwise are read all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// As they are.
     Off,
-    /// As zstd frames.
+    /// As zstd frames, PTX text with the dictionary that this crate ships.
     Zstd {
         /// zstd's level: 1 is fast, 19 is small, negative ones are faster still. Levels out of
         /// zstd's range count as the nearest in it.
@@ -30,61 +43,108 @@ impl Default for Compression {
 }
 
 thread_local! {
-    // A zstd context is some hundred kilobytes that would be made for each entry.
-    static COMPRESSOR: RefCell<Option<(i32, Compressor<'static>)>> = const { RefCell::new(None) };
+    // A zstd context is some hundred kilobytes, and digesting the dictionary takes longer than
+    // compressing a file: both are kept for the next entry.
+    static COMPRESSOR: RefCell<Option<Kept>> = const { RefCell::new(None) };
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+    static DICTIONARY_DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> =
+        const { RefCell::new(None) };
 }
 
-/// The stored form of `content`: plain where compression is off, fails or gains nothing.
-pub(crate) fn encode(content: &[u8], compression: Compression) -> (Encoding, Cow<'_, [u8]>) {
-    let plain = (Encoding::Plain, Cow::Borrowed(content));
-    let Compression::Zstd { level } = compression else { return plain };
-    match compress(content, level) {
-        Some(frame) if frame.len() < content.len() => (Encoding::Zstd, Cow::Owned(frame)),
-        _ => plain,
+struct Kept {
+    level: i32,
+    kind: Kind,
+    compressor: Compressor<'static>,
+}
+
+impl Compression {
+    /// The stored form of a content: plain where compression is off, fails or gains nothing.
+    pub fn encode(self, kind: Kind, content: &[u8]) -> (Encoding, Cow<'_, [u8]>) {
+        let plain = (Encoding::Plain, Cow::Borrowed(content));
+        let Self::Zstd { level } = self else { return plain };
+        let encoding = match (kind, *DICTIONARY_NUMBER) {
+            (Kind::Ptx, Some(number)) => Encoding::ZstdDictionary(number),
+            _ => Encoding::Zstd,
+        };
+        match compress(kind, content, level) {
+            Some(frame) if frame.len() < content.len() => (encoding, Cow::Owned(frame)),
+            _ => plain,
+        }
     }
 }
 
-fn compress(content: &[u8], level: i32) -> Option<Vec<u8>> {
+fn compress(kind: Kind, content: &[u8], level: i32) -> Option<Vec<u8>> {
     COMPRESSOR.with_borrow_mut(|kept| {
         let kept = match kept {
-            Some(kept) if kept.0 == level => kept,
-            _ => kept.insert((level, Compressor::new(level).ok()?)),
+            Some(kept) if kept.level == level && kept.kind == kind => kept,
+            _ => kept.insert(Kept::new(kind, level)?),
         };
-        kept.1.compress(content).ok()
+        kept.compressor.compress(content).ok()
     })
 }
 
-/// The content that `stored` stands for, exactly `content_bytes` long; `None` for an encoding
-/// that needs what this release does not have.
-pub(crate) fn decode(
-    encoding: Encoding,
-    stored: &[u8],
-    content_bytes: u64,
-) -> Result<Option<Cow<'_, [u8]>>, Damage> {
-    let content = match encoding {
-        Encoding::Plain if stored.len() as u64 == content_bytes => Some(Cow::Borrowed(stored)),
-        Encoding::Plain => None,
-        Encoding::Zstd => decompress(stored, content_bytes).map(Cow::Owned),
-        Encoding::ZstdDictionary(_) => return Ok(None),
-    };
-    content.ok_or(Damage::Decoding).map(Some)
+impl Kept {
+    fn new(kind: Kind, level: i32) -> Option<Self> {
+        let dictionary = match kind {
+            Kind::Ptx if DICTIONARY_NUMBER.is_some() => DICTIONARY,
+            // What cubins have in common is not in it.
+            Kind::Ptx | Kind::Cubin => &[],
+        };
+        let compressor = Compressor::with_dictionary(level, dictionary).ok()?;
+        Some(Self { level, kind, compressor })
+    }
 }
 
-fn decompress(frame: &[u8], content_bytes: u64) -> Option<Vec<u8>> {
+impl Encoding {
+    /// The content that `stored` stands for, exactly `content_bytes` long; `None` for an encoding
+    /// that needs a dictionary which this release does not have.
+    ///
+    /// # Errors
+    ///
+    /// [`Damage::Decoding`] where `stored` is no such encoding, or of another length.
+    pub fn decode(
+        self,
+        stored: &[u8],
+        content_bytes: u64,
+    ) -> Result<Option<Cow<'_, [u8]>>, Damage> {
+        let content = match self {
+            Self::Plain if stored.len() as u64 == content_bytes => Some(Cow::Borrowed(stored)),
+            Self::Plain => None,
+            Self::Zstd => DECOMPRESSOR.with_borrow_mut(|kept| {
+                decompress(kept, || Decompressor::new().ok(), stored, content_bytes)
+            }),
+            Self::ZstdDictionary(number) if Some(number) == *DICTIONARY_NUMBER => {
+                let with_dictionary = || {
+                    let dictionary = DECODER_DICTIONARY.as_ref()?;
+                    Decompressor::with_prepared_dictionary(dictionary).ok()
+                };
+                DICTIONARY_DECOMPRESSOR.with_borrow_mut(|kept| {
+                    decompress(kept, with_dictionary, stored, content_bytes)
+                })
+            }
+            Self::ZstdDictionary(_) => return Ok(None),
+        };
+        content.ok_or(Damage::Decoding).map(Some)
+    }
+}
+
+fn decompress<'a>(
+    kept: &mut Option<Decompressor<'static>>,
+    new: impl FnOnce() -> Option<Decompressor<'static>>,
+    frame: &[u8],
+    content_bytes: u64,
+) -> Option<Cow<'a, [u8]>> {
     // Checked before anything of that size is allocated.
     if get_frame_content_size(frame).ok()?? != content_bytes {
         return None;
     }
     let length = usize::try_from(content_bytes).ok()?;
-    let content = DECOMPRESSOR.with_borrow_mut(|kept| {
-        let decompressor = match kept {
-            Some(decompressor) => decompressor,
-            None => kept.insert(Decompressor::new().ok()?),
-        };
-        decompressor.decompress(frame, length).ok()
-    })?;
-    (content.len() == length).then_some(content)
+    let decompressor = match kept {
+        Some(decompressor) => decompressor,
+        None => kept.insert(new()?),
+    };
+    let content = decompressor.decompress(frame, length).ok()?;
+    (content.len() == length).then_some(Cow::Owned(content))
 }
 
 #[cfg(test)]

@@ -116,9 +116,9 @@ pub enum Damage {
     /// It ends too early.
     #[error("it is cut short")]
     CutShort,
-    /// More stands in it than its header says.
-    #[error("it goes on behind its end")]
-    TooLong,
+    /// Its payload has another length than its header says.
+    #[error("its length is not what its header says")]
+    Length,
     /// Its header does not fit its digest, or says what no release writes.
     #[error("its header is damaged")]
     Header,

@@ -4,7 +4,6 @@
 //! another process does to it later can matter. (A mapping would be cheaper by a copy, and would
 //! kill this process when another one, or a file server, cuts the file short.)
 
-use std::cmp::Ordering;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +11,6 @@ use std::time::{Duration, SystemTime};
 
 use ptx_key::Digest;
 
-use crate::compression::decode;
 use crate::error::OnPath as _;
 use crate::format::{Header, LONGEST_HEADER, LONGEST_PAYLOAD, Unreadable};
 use crate::storage::{
@@ -120,10 +118,8 @@ pub(crate) fn check(
     if header.stored_bytes.max(header.content_bytes) > most_bytes {
         return Err(Unreadable::Newer);
     }
-    match (payload.len() as u64).cmp(&header.stored_bytes) {
-        Ordering::Less => return Err(Damage::CutShort.into()),
-        Ordering::Greater => return Err(Damage::TooLong.into()),
-        Ordering::Equal => {}
+    if payload.len() as u64 != header.stored_bytes {
+        return Err(Damage::Length.into());
     }
     if Digest::of_bytes(payload) != header.stored_digest {
         return Err(Damage::Payload.into());
@@ -136,7 +132,7 @@ impl Stored {
     pub(crate) fn entry(&self) -> Result<Option<Entry>, Damage> {
         let header = &self.header;
         let stored = self.bytes.get(self.payload_at..).unwrap_or_default();
-        let Some(content) = decode(header.encoding, stored, header.content_bytes)? else {
+        let Some(content) = header.encoding.decode(stored, header.content_bytes)? else {
             return Ok(None);
         };
         let payload = match header.key.kind() {

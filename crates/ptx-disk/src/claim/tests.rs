@@ -30,6 +30,11 @@ fn one_holder_a_key_and_the_next_when_it_is_gone() {
 /// The sweep may remove the file between its opening and its locking.
 #[test]
 fn a_lock_on_a_file_that_is_gone_is_no_claim() {
+    lock_while_the_sweep_runs(false);
+    lock_while_the_sweep_runs(true);
+}
+
+fn lock_while_the_sweep_runs(another_made_it_anew: bool) {
     let memory = MemoryStorage::new();
     let layout = Layout::new(PathBuf::from("/store"));
     let (swept, path) = (AtomicBool::new(false), layout.claim(&key(1)));
@@ -37,6 +42,9 @@ fn a_lock_on_a_file_that_is_gone_is_no_claim() {
     let storage = FaultyStorage::new(Arc::new(memory.clone()), move |operation| {
         if operation == Operation::TryLock && !swept.swap(true, Ordering::Relaxed) {
             sweeper.remove_file(&path).unwrap();
+            if another_made_it_anew {
+                sweeper.create_file(&path).unwrap();
+            }
         }
         None
     });

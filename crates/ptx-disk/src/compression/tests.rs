@@ -7,32 +7,44 @@ fn levels() -> impl Strategy<Value = Compression> {
     prop_oneof![Just(Compression::Off), (-5_i32..=12).prop_map(|level| Compression::Zstd { level })]
 }
 
+fn kinds() -> impl Strategy<Value = Kind> {
+    prop_oneof![Just(Kind::Ptx), Just(Kind::Cubin)]
+}
+
 proptest! {
     #[test]
-    fn content_comes_back(unit in vec(any::<u8>(), 0..40), times in 0_usize..60, how in levels()) {
+    fn content_comes_back(
+        unit in vec(any::<u8>(), 0..40),
+        times in 0_usize..60,
+        how in levels(),
+        kind in kinds(),
+    ) {
         let content = unit.repeat(times);
-        let (encoding, stored) = encode(&content, how);
+        let (encoding, stored) = how.encode(kind, &content);
         prop_assert!(stored.len() <= content.len());
-        let decoded = decode(encoding, &stored, content.len() as u64);
+        let decoded = encoding.decode(&stored, content.len() as u64);
         prop_assert_eq!(decoded, Ok(Some(Cow::Borrowed(content.as_slice()))));
     }
 
     #[test]
     fn arbitrary_frames_never_panic(mut bytes in vec(any::<u8>(), 0..200), length in 0_u64..1 << 20) {
-        let _ = decode(Encoding::Zstd, &bytes, length);
+        let with_dictionary = Encoding::ZstdDictionary(DICTIONARY_NUMBER.unwrap());
+        let _ = Encoding::Zstd.decode(&bytes, length);
         bytes.splice(0..0, [0x28, 0xB5, 0x2F, 0xFD]);
-        let _ = decode(Encoding::Zstd, &bytes, length);
+        let _ = Encoding::Zstd.decode(&bytes, length);
+        let _ = with_dictionary.decode(&bytes, length);
     }
 }
 
 #[test]
 fn a_length_that_is_not_the_frames_is_refused_before_anything_is_allocated() {
     let content = vec![b'x'; 1000];
-    let (encoding, stored) = encode(&content, Compression::default());
-    assert_eq!(encoding, Encoding::Zstd);
-    for lie in [0, 999, 1001, u64::MAX] {
-        let decoded = decode(encoding, &stored, lie);
-        assert_eq!(decoded, Err(Damage::Decoding), "{lie}");
+    for kind in [Kind::Ptx, Kind::Cubin] {
+        let (encoding, stored) = Compression::default().encode(kind, &content);
+        assert_ne!(encoding, Encoding::Plain);
+        for lie in [0, 999, 1001, u64::MAX] {
+            assert_eq!(encoding.decode(&stored, lie), Err(Damage::Decoding), "{lie}");
+        }
     }
 }
 
@@ -40,6 +52,26 @@ fn a_length_that_is_not_the_frames_is_refused_before_anything_is_allocated() {
 fn what_does_not_shrink_is_stored_plain() {
     let mut random = fastrand::Rng::with_seed(1);
     let content: Vec<u8> = (0..1000).map(|_| random.u8(..)).collect();
-    assert_eq!(encode(&content, Compression::default()).0, Encoding::Plain);
-    assert_eq!(encode(&[], Compression::default()).0, Encoding::Plain);
+    for content in [content.as_slice(), &[]] {
+        assert_eq!(Compression::default().encode(Kind::Ptx, content).0, Encoding::Plain);
+    }
+}
+
+#[test]
+fn text_is_stored_with_the_dictionary_and_needs_it() {
+    let text = b".version 9.0\n.target sm_90a\n.address_size 64\n";
+    let (encoding, stored) = Compression::default().encode(Kind::Ptx, text);
+    assert_eq!(encoding, Encoding::ZstdDictionary(1_876_794_469));
+    let (_, without) = Compression::default().encode(Kind::Cubin, text);
+    assert!(stored.len() < without.len(), "{} and {} bytes", stored.len(), without.len());
+    let length = text.len() as u64;
+    assert_eq!(Encoding::Zstd.decode(&stored, length), Err(Damage::Decoding));
+    assert_eq!(Encoding::ZstdDictionary(7).decode(&stored, length), Ok(None));
+}
+
+/// Entries that are on disks need exactly these bytes.
+#[test]
+fn the_dictionary_has_not_changed() {
+    let digest = ptx_key::Digest::of_bytes(DICTIONARY).to_string();
+    assert_eq!(digest, "c103681f126280437e4a0a45860ad2380bcaa9f71d1c8d7f3c45868cf5cc0e3a");
 }

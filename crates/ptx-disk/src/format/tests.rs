@@ -136,6 +136,7 @@ fn a_sealed_header_that_contradicts_itself_is_damaged() {
     damaged(&|bytes| bytes[151] = 0xff); // far more
     damaged(&|bytes| bytes[152] = 0xff); // a producer that is not UTF-8
     damaged(&|bytes| bytes[172] = b'z'); // attributes out of order
+    damaged(&|bytes| bytes[189..195].copy_from_slice(b"kernel")); // a name twice
 }
 
 #[test]

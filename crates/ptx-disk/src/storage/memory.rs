@@ -70,6 +70,12 @@ impl MemoryStorage {
         state.stop_after = Some(state.operations.saturating_add(count));
     }
 
+    /// Whether the process died.
+    pub fn stopped(&self) -> bool {
+        let state = self.state();
+        state.stop_after.is_some_and(|last| state.operations > last)
+    }
+
     /// What the next process finds after this one was killed.
     #[must_use]
     pub fn after_kill(&self) -> Self {

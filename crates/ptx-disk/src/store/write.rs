@@ -7,7 +7,6 @@ use std::time::{Duration, Instant, SystemTime};
 use ptx_key::Digest;
 
 use super::{DiskStore, Open};
-use crate::compression::encode;
 use crate::error::OnPath as _;
 use crate::format::{Header, LONGEST_PAYLOAD};
 use crate::publish::{Outcome, Publisher};
@@ -86,7 +85,7 @@ impl DiskStore {
         if bytes > most {
             return Err(DiskError::TooLarge { key: *key, bytes, most });
         }
-        let (encoding, stored) = encode(content, self.config.compression);
+        let (encoding, stored) = self.config.compression.encode(found, content);
         let content_digest = Digest::of_bytes(content);
         let stored_digest = match &stored {
             Cow::Borrowed(_) => content_digest,

@@ -33,6 +33,8 @@ fn other_content_is_reported_and_the_first_stays() {
     assert_eq!(kept, Digest::of_bytes(text(1).as_bytes()));
     assert!(loaded(&store, 1).is_some());
     assert_eq!(store.statistics().conflicting, 1);
+    let unpublished = std::fs::read_dir(folder.path().join("store/tmp")).unwrap();
+    assert_eq!(unpublished.count(), 0);
     let warnings = warnings.lock().unwrap();
     assert!(warnings[0].contains(&key(1).to_string()), "{warnings:?}");
 }
@@ -47,6 +49,11 @@ fn a_local_entry_stands_over_an_imported_one_and_never_the_reverse() {
     assert!(loaded(&store, 1).is_some());
     assert!(matches!(store.store(key(1), &imported), Stored::Conflicting { .. }));
     assert!(loaded(&store, 1).is_some());
+
+    let mut other = Entry::ptx("imported elsewhere", Duration::ZERO);
+    other.attributes.set(Attributes::ORIGIN, "another bundle");
+    assert!(matches!(store.store(key(2), &imported), Stored::Published));
+    assert!(matches!(store.store(key(2), &other), Stored::Conflicting { .. }));
 }
 
 #[test]
@@ -76,6 +83,41 @@ fn all_that_is_known_of_an_entry_comes_back() {
     let _ = store.store(key(1), &kept);
     kept.producer = "a back end 1".into();
     assert_eq!(store.load(key(1)).hit(), Some(kept));
+}
+
+#[test]
+fn what_a_dead_process_left_is_swept_by_the_next_that_writes() {
+    let (store, folder) = store();
+    let tmp = folder.path().join("store/tmp");
+    std::fs::create_dir(&tmp).unwrap();
+    let leave = |name: &str, age| {
+        let file = std::fs::File::create(tmp.join(name)).unwrap();
+        file.set_modified(std::time::SystemTime::now() - age).unwrap();
+    };
+    leave("old", Duration::from_secs(2 * 60 * 60));
+    leave("young", Duration::from_secs(60));
+    let _ = store.store(key(1), &entry(1));
+    assert!(!tmp.join("old").exists() && tmp.join("young").exists());
+    assert_eq!(store.statistics().swept, 1);
+}
+
+#[test]
+fn a_use_is_noted_at_most_once_an_hour() {
+    let (store, folder) = store();
+    let _ = store.store(key(1), &entry(1));
+    let path = crate::fixture::path_of(&folder.path().join("store"), 1);
+    let modified = || std::fs::metadata(&path).unwrap().modified().unwrap();
+    let set = |age| {
+        let time = std::time::SystemTime::now() - age;
+        std::fs::File::open(&path).unwrap().set_modified(time).unwrap();
+        modified()
+    };
+    let recent = set(Duration::from_secs(60));
+    assert!(loaded(&store, 1).is_some());
+    assert_eq!(modified(), recent);
+    let long_ago = set(Duration::from_secs(2 * 60 * 60));
+    assert!(loaded(&store, 1).is_some());
+    assert!(modified() > long_ago);
 }
 
 #[test]

@@ -62,7 +62,6 @@ fn goes_on(storage: &MemoryStorage, durability: Durability, when: &str) {
 
 #[test]
 fn a_process_killed_within_any_operation_leaves_nothing_or_the_whole_entry() {
-    let mut operations = 0;
     for dies_after in 0.. {
         let storage = prepared();
         storage.stop_after(dies_after);
@@ -76,10 +75,9 @@ fn a_process_killed_within_any_operation_leaves_nothing_or_the_whole_entry() {
         goes_on(&next, Durability::None, &format!("killed after {dies_after}"));
         let leftovers = next.files().keys().filter(|path| path.starts_with("/store/tmp")).count();
         assert!(leftovers <= 1, "a process leaves at most the file that it was writing");
-        if published.len() == 3 && operations == storage.operations() {
+        if !storage.stopped() {
             return;
         }
-        operations = storage.operations();
     }
 }
 
@@ -87,7 +85,6 @@ fn a_process_killed_within_any_operation_leaves_nothing_or_the_whole_entry() {
 fn a_power_cut_within_any_operation_leaves_nothing_or_the_whole_entry() {
     let survivals = [Survival::Synced, Survival::Names, Survival::NamesAndLengths];
     for durability in [Durability::None, Durability::Data, Durability::Full] {
-        let mut last = 0;
         for stops_after in 0.. {
             let storage = prepared();
             storage.stop_after(stops_after);
@@ -104,17 +101,15 @@ fn a_power_cut_within_any_operation_leaves_nothing_or_the_whole_entry() {
                 }
                 goes_on(&next, durability, &when);
             }
-            if published.len() == 3 && last == storage.operations() {
+            if !storage.stopped() {
                 break;
             }
-            last = storage.operations();
         }
     }
 }
 
 #[test]
 fn synced_data_never_leaves_a_name_without_its_bytes() {
-    let mut last = 0;
     for stops_after in 0.. {
         let storage = MemoryStorage::new();
         storage.stop_after(stops_after);
@@ -123,9 +118,8 @@ fn synced_data_never_leaves_a_name_without_its_bytes() {
         let next = open(&storage.after_power_cut(Survival::Names), Durability::Data);
         let _ = loaded(&next, 1);
         assert_eq!(next.statistics().quarantined, 0, "cut after {stops_after}");
-        if last == storage.operations() {
+        if !storage.stopped() {
             return;
         }
-        last = storage.operations();
     }
 }

@@ -8,14 +8,15 @@ use ptx_disk::{Compression, DiskStore, Stored};
 use crate::fixture::{damage_of, entry, key, loaded, path_of, store, store_with};
 
 /// The damaged file misses, and is set aside, so the entry can be written and read again.
-fn heals(store: &DiskStore, root: &Path, number: u32, what: &str) {
+fn heals(store: &DiskStore, root: &Path, number: u32, what: &str) -> String {
     let before = store.statistics().quarantined;
     let damage = damage_of(&store.load(key(number)));
-    assert!(damage.is_some(), "{what}: not noticed");
+    let damage = damage.unwrap_or_else(|| panic!("{what}: not noticed"));
     assert_eq!(store.statistics().quarantined, before + 1, "{what}: not set aside");
     assert!(fs::symlink_metadata(path_of(root, number)).is_err(), "{what}: still there");
     assert!(matches!(store.store(key(number), &entry(number)), Stored::Published), "{what}");
     assert!(loaded(store, number).is_some(), "{what}: not written anew");
+    damage
 }
 
 #[test]
@@ -40,7 +41,8 @@ fn every_flipped_byte_and_every_cut_is_noticed_and_heals() {
             let mut longer = whole.clone();
             longer.extend(vec![0; more]);
             fs::write(&path, &longer).unwrap();
-            heals(&store, &root, 1, &format!("{more} more"));
+            let damage = heals(&store, &root, 1, &format!("{more} more"));
+            assert_eq!(damage, "its length is not what its header says");
         }
     }
 }

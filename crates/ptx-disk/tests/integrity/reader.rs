@@ -24,7 +24,7 @@ fn read_with_python(path: &Path) -> Option<(bool, String)> {
 #[test]
 fn python_reads_what_the_store_writes() {
     for (compression, encoding) in
-        [(Compression::Off, "plain"), (Compression::Zstd { level: 3 }, "zstd")]
+        [(Compression::Off, "plain"), (Compression::Zstd { level: 3 }, "zstd with a dictionary")]
     {
         let (store, folder) = store_with(compression);
         let root = folder.path().join("store");
