@@ -1,5 +1,18 @@
 //! Suites that cross crates, in files named by the property they prove.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
 mod corpus_is_whole;
+mod cuda_broken_ptx;
+mod cuda_ptxas;
+mod cuda_stack;
 mod disk_processes;
 mod emitted_ptx_assembles;
+mod key_golden;
+mod soundness;
+mod soundness_neighbours;

@@ -360,8 +360,8 @@ impl LaunchStream<'_> {
     ///
     /// * `arguments` point to as many values as the kernel has parameters, each of the
     ///   parameter's type.
-    /// * What the kernel reads and writes is there for it, and is not touched by others, until it
-    ///   is done.
+    /// * The function, and what the kernel reads and writes, are there for it, and are not touched
+    ///   by others, until it is done.
     /// * The stream is of the function's context, and that context is current.
     pub unsafe fn launch(
         &self,

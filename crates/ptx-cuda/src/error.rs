@@ -45,12 +45,12 @@ pub enum CudaError {
         reason: String,
     },
     /// A module has no function of this name.
-    #[error("the module has no function `{name}`{}", kernels_of(kernels))]
+    #[error("the module has no function `{name}`{}", kernels_of(kernels.as_deref()))]
     NoFunction {
         /// The name that was asked for.
         name: String,
-        /// The kernels of the module's text, where it came from one.
-        kernels: Vec<String>,
+        /// The kernels of the module's text; `None` where it came from an image.
+        kernels: Option<Vec<String>>,
     },
     /// A name that no symbol can have.
     #[error("`{}` is not a symbol's name: it holds a NUL byte", name.escape_debug())]
@@ -112,11 +112,15 @@ impl From<Refused> for CudaError {
     }
 }
 
-fn kernels_of(kernels: &[String]) -> String {
+fn kernels_of(kernels: Option<&[String]>) -> String {
+    const MOST: usize = 8;
+    let Some(kernels) = kernels else { return String::new() };
     if kernels.is_empty() {
-        return String::new();
+        return "; its text has no kernel at all and may end too early: lower again, and drop the \
+                stored entry if it came from one"
+            .to_owned();
     }
-    let shown = kernels.iter().take(8).map(|name| format!("`{name}`")).collect::<Vec<_>>();
+    let shown: Vec<_> = kernels.iter().take(MOST).map(|name| format!("`{name}`")).collect();
     let rest = kernels.len() - shown.len();
     let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     format!("; it has {}{more}", shown.join(", "))

@@ -62,8 +62,8 @@
 //! # What it does not do
 //!
 //! * It does not check what a kernel does on the device. PTX is code: load what you would link.
-//! * It does not know that a captured graph uses a module: keep the [`Module`] as long as the
-//!   graph.
+//! * It does not know what a launch or a captured graph uses: keep the [`Function`] until the
+//!   launch is done, or as long as the graph.
 //! * It does not keep cubins on disk.
 //!
 //! # Costs

@@ -2,22 +2,27 @@
 
 use std::collections::HashMap;
 use std::ffi::CString;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ahash::RandomState;
 use arc_swap::ArcSwap;
 
 use crate::CudaError;
 
+type Answers<T> = HashMap<Box<str>, Option<T>, RandomState>;
+
 /// Answers by name. Reading takes no lock and writes nothing; modules have few names, so a new
 /// answer copies the table.
 #[derive(Debug)]
 pub(crate) struct Lookups<T> {
-    answers: ArcSwap<HashMap<Box<str>, Option<T>, RandomState>>,
+    answers: ArcSwap<Answers<T>>,
+    /// Held by the one thread that asks.
+    asking: Mutex<()>,
 }
 
 impl<T: Clone> Lookups<T> {
     pub(crate) fn new() -> Self {
-        Self { answers: ArcSwap::default() }
+        Self { answers: ArcSwap::default(), asking: Mutex::new(()) }
     }
 
     /// The answer for `name`, by `ask` where there is none yet. That there is no such symbol is
@@ -32,18 +37,25 @@ impl<T: Clone> Lookups<T> {
         }
         let symbol =
             CString::new(name).map_err(|_| CudaError::NotAName { name: name.to_owned() })?;
+        // It guards no data: the table is whole at every moment.
+        let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = self.answers.load();
+        if let Some(answer) = answers.get(name) {
+            return Ok(answer.clone());
+        }
         let answer = ask(&symbol)?;
-        self.answers.rcu(|answers| {
-            let mut answers = HashMap::clone(answers);
-            answers.insert(name.into(), answer.clone());
-            answers
-        });
+        let mut more = Answers::clone(&answers);
+        more.insert(name.into(), answer.clone());
+        self.answers.store(Arc::new(more));
         Ok(answer)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::thread;
+
     use super::*;
 
     #[test]
@@ -54,6 +66,19 @@ mod tests {
         assert_eq!(lookups.get("absent", |_| Ok(None)).unwrap(), None);
         assert_eq!(lookups.get("there", never).unwrap(), Some(7));
         assert_eq!(lookups.get("absent", never).unwrap(), None);
+    }
+
+    #[test]
+    fn threads_that_ask_at_once_get_one_answer() {
+        let (lookups, asked) = (Lookups::new(), AtomicU32::new(0));
+        let ask = || lookups.get("a", |_| Ok(Some(asked.fetch_add(1, Ordering::Relaxed)))).unwrap();
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+            for thread in threads {
+                assert_eq!(thread.join().unwrap(), Some(0));
+            }
+        });
+        assert_eq!(asked.into_inner(), 1);
     }
 
     #[test]

@@ -13,8 +13,8 @@ use crate::{Context, CudaError, Driver, Global, Image, JitLog, Loaded};
 /// It is unloaded when its last user drops: every clone, every [`Function`] of it, and the cache
 /// that holds it. That may happen on any thread; the module's own context is made current for it.
 ///
-/// A launch runs on after the call returns. The CUDA driver lets it finish before the module is
-/// unloaded, but a captured graph holds no module: keep the module as long as the graph.
+/// A launch runs on after the call returns, and a captured graph holds no module: keep the module
+/// until the launch is done, or as long as the graph.
 pub struct Module<D: Driver>(Arc<Resident<D>>);
 
 struct Resident<D: Driver> {
@@ -25,7 +25,7 @@ struct Resident<D: Driver> {
     log: JitLog,
     bytes: u64,
     /// Those of the text that it was loaded from, for the error of one who asks for another.
-    kernels: Box<[String]>,
+    kernels: Option<Box<[String]>>,
 }
 
 struct Held<D: Driver> {
@@ -42,8 +42,8 @@ impl<D: Driver> Module<D> {
     pub(crate) fn new(context: Context<D>, loaded: Loaded<D::Module>, image: &Image) -> Self {
         let Loaded { module, log } = loaded;
         let (bytes, kernels) = match image {
-            Image::Ptx(ptx) => (image.bytes(), ptx.kernels().map(str::to_owned).collect()),
-            Image::Cubin(cubin) => (cubin.device_bytes(), Box::default()),
+            Image::Ptx(ptx) => (image.bytes(), Some(ptx.kernels().map(str::to_owned).collect())),
+            Image::Cubin(cubin) => (cubin.device_bytes(), None),
         };
         Self(Arc::new(Resident {
             held: scopeguard::guard(Held { context, module }, unload::<D>),
@@ -82,7 +82,7 @@ impl<D: Driver> Module<D> {
         })?;
         found.ok_or_else(|| CudaError::NoFunction {
             name: name.to_owned(),
-            kernels: self.kernels().to_vec(),
+            kernels: self.kernels().map(<[_]>::to_vec),
         })
     }
 
@@ -112,9 +112,9 @@ impl<D: Driver> Module<D> {
         self.0.bytes
     }
 
-    /// The kernels of the text that it was loaded from. None are known of an image.
-    pub fn kernels(&self) -> &[String] {
-        &self.0.kernels
+    /// The kernels of the text that it was loaded from; `None` where that was an image.
+    pub fn kernels(&self) -> Option<&[String]> {
+        self.0.kernels.as_deref()
     }
 }
 

@@ -21,6 +21,8 @@ pub enum Reason {
         /// The symbol.
         name: String,
     },
+    /// The text ends where more must follow: it was cut off.
+    EndsEarly,
     /// The text is not PTX that the assembler understands.
     InvalidPtx,
     /// The image is damaged, or of a kind that the driver does not know.
@@ -76,7 +78,7 @@ impl Refused {
         let header = *ptx.header();
         let error = log.first_error();
         let supported_isa = log.supported_isa().or(asked.latest_isa);
-        let reason = reason_for_ptx(&asked, code, &log, &header);
+        let reason = reason_for_ptx(&asked, code, &log, ptx);
         let line = error.as_ref().and_then(|entry| entry.line).or_else(|| match &reason {
             Reason::UnsupportedIsa => Some(header.isa_line),
             Reason::WrongTarget => Some(header.target_line),
@@ -86,8 +88,8 @@ impl Refused {
         Self {
             assembler: asked.assembler,
             code,
+            kernel: kernel_at(ptx, line, &reason),
             reason,
-            kernel: kernel_at(ptx, line),
             line,
             excerpt: line.and_then(|line| {
                 let text = ptx.text().lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
@@ -133,6 +135,7 @@ impl Refused {
             Reason::UnsupportedIsa
             | Reason::WrongTarget
             | Reason::UnresolvedSymbol { .. }
+            | Reason::EndsEarly
             | Reason::InvalidPtx
             | Reason::InvalidImage => true,
             Reason::OutOfMemory | Reason::NoCompiler | Reason::Other => false,
@@ -167,11 +170,9 @@ impl Refused {
                 "nothing defines `{name}`: define it in the same text, or link the library that \
                  does before loading"
             ),
-            (Reason::InvalidPtx, _) if self.ends_early() => {
-                "the text ends too early: lower again, and drop the stored entry if it came from \
-                 one"
-                .to_owned()
-            }
+            (Reason::EndsEarly, _) => "the text ends too early: lower again, and drop the stored \
+                                       entry if it came from one"
+                .to_owned(),
             (Reason::InvalidPtx, _) => match self.line {
                 Some(_) => "mend the lowering at this line".to_owned(),
                 None => DriverCode::INVALID_PTX.cure().to_owned(),
@@ -183,57 +184,52 @@ impl Refused {
             }
         }
     }
+}
 
-    fn ends_early(&self) -> bool {
-        self.message.as_ref().is_some_and(|message| message.contains("near ''"))
+fn reason_for_ptx(asked: &Asked, code: Option<DriverCode>, log: &JitLog, ptx: &Ptx) -> Reason {
+    let error = log.first_error();
+    let message = error.as_ref().map_or("", |entry| entry.message.as_str());
+    let line = error.as_ref().and_then(|entry| entry.line);
+    let lines = u32::try_from(ptx.text().lines().count()).unwrap_or(u32::MAX);
+    let unresolved = log.unresolved_symbol().map(|name| Reason::UnresolvedSymbol { name });
+    match (code, unresolved) {
+        (Some(DriverCode::OUT_OF_MEMORY), _) => Reason::OutOfMemory,
+        (Some(DriverCode::JIT_COMPILER_NOT_FOUND | DriverCode::JIT_COMPILATION_DISABLED), _) => {
+            Reason::NoCompiler
+        }
+        (Some(DriverCode::UNSUPPORTED_PTX_VERSION), _) => Reason::UnsupportedIsa,
+        _ if message.starts_with("Unsupported .version") => Reason::UnsupportedIsa,
+        (_, Some(unresolved)) => unresolved,
+        (Some(DriverCode::NO_BINARY_FOR_GPU), _) => Reason::WrongTarget,
+        _ if message.contains(".target") || !ptx.header().runs_on(asked.device) => {
+            Reason::WrongTarget
+        }
+        _ if message.starts_with("Parsing error")
+            && (message.contains("near ''") || line >= Some(lines)) =>
+        {
+            Reason::EndsEarly
+        }
+        // With a line in the log it is the text that is wrong, whatever the code.
+        _ if line.is_some() => Reason::InvalidPtx,
+        (
+            Some(DriverCode::INVALID_PTX | DriverCode::INVALID_IMAGE | DriverCode::INVALID_SOURCE),
+            _,
+        ) => Reason::InvalidPtx,
+        _ => Reason::Other,
     }
 }
 
-fn reason_for_ptx(
-    asked: &Asked,
-    code: Option<DriverCode>,
-    log: &JitLog,
-    header: &PtxHeader,
-) -> Reason {
-    match code {
-        Some(DriverCode::OUT_OF_MEMORY) => return Reason::OutOfMemory,
-        Some(DriverCode::JIT_COMPILER_NOT_FOUND | DriverCode::JIT_COMPILATION_DISABLED) => {
-            return Reason::NoCompiler;
-        }
-        _ => {}
-    }
-    let message = log.first_error().map(|entry| entry.message).unwrap_or_default();
-    if code == Some(DriverCode::UNSUPPORTED_PTX_VERSION)
-        || message.starts_with("Unsupported .version")
-    {
-        Reason::UnsupportedIsa
-    } else if let Some(name) = log.unresolved_symbol() {
-        Reason::UnresolvedSymbol { name }
-    } else if code == Some(DriverCode::NO_BINARY_FOR_GPU)
-        || message.contains(".target")
-        || !header.runs_on(asked.device)
-    {
-        Reason::WrongTarget
-    } else {
-        match code {
-            None
-            | Some(
-                DriverCode::INVALID_PTX | DriverCode::INVALID_IMAGE | DriverCode::INVALID_SOURCE,
-            ) => Reason::InvalidPtx,
-            // With a line in the log it is the text that is wrong, whatever the code.
-            Some(_) if log.first_error().is_some_and(|entry| entry.line.is_some()) => {
-                Reason::InvalidPtx
-            }
-            Some(_) => Reason::Other,
-        }
-    }
-}
-
-/// The definition that a line stands in; without one, the only kernel.
-fn kernel_at(ptx: &Ptx, line: Option<u32>) -> Option<String> {
+/// The definition that a line stands in; without one, the only kernel. A symbol that nothing
+/// defines is none.
+fn kernel_at(ptx: &Ptx, line: Option<u32>, reason: &Reason) -> Option<String> {
+    let missing = match reason {
+        Reason::UnresolvedSymbol { name } => name,
+        _ => "",
+    };
     let around = line.and_then(|line| {
         definitions(ptx.text()).take_while(|definition| definition.line <= line).last()
     });
+    let around = around.filter(|definition| definition.name != missing);
     let name = around.map(|definition| definition.name).or_else(|| {
         let mut kernels = ptx.kernels();
         kernels.next().filter(|_| kernels.next().is_none())

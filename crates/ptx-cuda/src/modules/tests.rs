@@ -65,6 +65,14 @@ fn a_function_that_is_not_there_is_named_beside_those_that_are() {
 }
 
 #[test]
+fn a_text_that_was_cut_off_behind_its_header_is_noticed_at_the_first_function() {
+    let (_driver, context) = start();
+    let header = Ptx::new(".version 9.0\n.target sm_90\n").unwrap();
+    let error = context.load(&header.into()).unwrap().function("a").unwrap_err().to_string();
+    assert!(error.contains("no kernel at all and may end too early"), "{error}");
+}
+
+#[test]
 fn an_error_of_a_lookup_is_not_kept() {
     let (driver, context) = start();
     let module = context.load(&text()).unwrap();
