@@ -13,6 +13,14 @@ mod cuda_ptxas;
 mod cuda_stack;
 mod disk_processes;
 mod emitted_ptx_assembles;
+#[cfg(feature = "cuda")]
+mod gpu_broken_ptx;
+#[cfg(feature = "cuda")]
+mod gpu_device;
+#[cfg(feature = "cuda")]
+mod gpu_modules;
+#[cfg(feature = "cuda")]
+mod gpu_reference_kernels;
 mod key_golden;
 mod soundness;
 mod soundness_neighbours;

@@ -19,12 +19,16 @@ impl Identity for Kernel {
             }
             lanes.bool(*fixed);
             lanes.record("buffers", |lanes| {
-                buffers.iter().for_each(|it| identify_buffer(it, lanes))
+                for buffer in buffers {
+                    identify_buffer(buffer, lanes);
+                }
             });
             lanes.record("variables", |lanes| {
-                variables.iter().for_each(|it| lanes.str(type_name(*it)))
+                for kind in variables {
+                    lanes.str(type_name(*kind));
+                }
             });
-            lanes.record("body", |lanes| body.iter().for_each(|it| identify_statement(it, lanes)));
+            identify_block("body", body, lanes);
         });
     }
 }
@@ -55,10 +59,15 @@ fn identify_buffer(buffer: &Buffer, lanes: &mut Lanes) {
     }
 }
 
+fn identify_block(name: &str, body: &[Statement], lanes: &mut Lanes) {
+    lanes.record(name, |lanes| {
+        for statement in body {
+            identify_statement(statement, lanes);
+        }
+    });
+}
+
 fn identify_statement(statement: &Statement, lanes: &mut Lanes) {
-    let block = |lanes: &mut Lanes, name, body: &[Statement]| {
-        lanes.record(name, |lanes| body.iter().for_each(|it| identify_statement(it, lanes)));
-    };
     match statement {
         Statement::Assign(variable, value) => lanes.record("assign", |lanes| {
             lanes.u64(variable.0.into());
@@ -76,15 +85,15 @@ fn identify_statement(statement: &Statement, lanes: &mut Lanes) {
         }),
         Statement::If { condition, then, otherwise } => lanes.record("if", |lanes| {
             identify_expression(condition, lanes);
-            block(lanes, "then", then);
-            block(lanes, "otherwise", otherwise);
+            identify_block("then", then, lanes);
+            identify_block("otherwise", otherwise, lanes);
         }),
         Statement::For { variable, from, to, step, body } => lanes.record("for", |lanes| {
             lanes.u64(variable.0.into());
             identify_expression(from, lanes);
             identify_expression(to, lanes);
             lanes.u64((*step).into());
-            block(lanes, "body", body);
+            identify_block("body", body, lanes);
         }),
         Statement::Barrier => lanes.str("barrier"),
         Statement::Reduce { variable, reduction, value } => lanes.record("reduce", |lanes| {
@@ -105,14 +114,18 @@ fn identify_statement(statement: &Statement, lanes: &mut Lanes) {
         }
         Statement::AsyncCommit => lanes.str("async-commit"),
         Statement::AsyncWait(groups) => {
-            lanes.record("async-wait", |lanes| lanes.u64((*groups).into()))
+            lanes.record("async-wait", |lanes| lanes.u64((*groups).into()));
         }
     }
 }
 
 fn identify_expression(expression: &Expression, lanes: &mut Lanes) {
     let group = |lanes: &mut Lanes, name, operands: &[&Expression]| {
-        lanes.record(name, |lanes| operands.iter().for_each(|it| identify_expression(it, lanes)));
+        lanes.record(name, |lanes| {
+            for operand in operands {
+                identify_expression(operand, lanes);
+            }
+        });
     };
     match expression {
         // By bits: -0.0 and 0.0 are different code.

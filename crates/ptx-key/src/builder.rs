@@ -28,7 +28,7 @@ use crate::{
 ///     isa: "8.0".parse()?,
 ///     subgroup_size: 32,
 ///     policy: DispatchPolicy::default(),
-///     features: FeatureFlags::from_iter([Feature::SubgroupOps]),
+///     features: FeatureFlags::of([Feature::SubgroupOps]),
 ///     toolchain: None,
 /// };
 /// let key = KeyBuilder::new(&configuration)?.key(&Saxpy);

@@ -96,3 +96,6 @@ fn list_files(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -130,3 +130,6 @@ impl Encoder {
         self.state.update(bytes);
     }
 }
+
+#[cfg(test)]
+mod tests;

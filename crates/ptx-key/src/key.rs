@@ -124,3 +124,6 @@ impl Hasher for KeyHasher {
         self.0
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -110,7 +110,7 @@ impl Feature {
 ///
 /// ```
 /// use ptx_key::{Feature, FeatureFlags};
-/// let flags = FeatureFlags::from_iter([Feature::F16]).with_named("mybackend.block-scaled");
+/// let flags = FeatureFlags::of([Feature::F16]).with_named("mybackend.block-scaled");
 /// assert!(flags.contains(Feature::F16) && flags.contains_named("mybackend.block-scaled"));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -123,6 +123,11 @@ impl FeatureFlags {
     /// No feature.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// These features.
+    pub fn of(features: impl IntoIterator<Item = Feature>) -> Self {
+        features.into_iter().collect()
     }
 
     /// Adds a feature.

@@ -117,3 +117,6 @@ fn decimal(digits: &str) -> Option<u16> {
     let one_spelling = digits == "0" || !digits.starts_with('0');
     (plain && one_spelling).then(|| digits.parse().ok()).flatten()
 }
+
+#[cfg(test)]
+mod tests;

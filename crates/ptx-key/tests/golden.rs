@@ -1,6 +1,13 @@
 //! The committed vectors, whose digests were computed by `golden/recompute.py` from `ENCODING.md`,
 //! come out the same through the public API.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
 use ptx_key::{
     Assembler, CompilerOption, ComputeCapability, Configuration, Contract, Digest, DispatchPolicy,
     Encoder, Feature, FeatureFlags, Identity, JitConfiguration, JitOptions, KeyBuilder, Lanes,
@@ -25,7 +32,7 @@ impl Identity for Tokens<'_> {
                 "digest" => lanes.digest(&digest(content)),
                 "absent" => lanes.absent(),
                 "record" => {
-                    lanes.record(text(content), |lanes| Tokens(list(&token[2])).identify(lanes))
+                    lanes.record(text(content), |lanes| Tokens(list(&token[2])).identify(lanes));
                 }
                 "exact_only" => lanes.exact_only(|exact| write_exact(list(content), exact)),
                 other => panic!("unknown token {other}"),
@@ -114,7 +121,7 @@ fn configuration(value: &Value) -> Configuration {
         .map(|name| Feature::ALL.into_iter().find(|feature| feature.name() == text(name)).unwrap());
     let features = list(&value["features"]["named"])
         .iter()
-        .fold(FeatureFlags::from_iter(known), |features, name| features.with_named(text(name)));
+        .fold(FeatureFlags::of(known), |features, name| features.with_named(text(name)));
     Configuration {
         contract: Contract::new(
             text(&value["contract"]["name"]),
