@@ -28,7 +28,7 @@ pub(crate) fn configuration(target: &str, all_features: bool) -> Configuration {
         isa: oldest_isa(target).unwrap().max(PtxIsa::new(7, 0)),
         subgroup_size: 32,
         policy: DispatchPolicy::default(),
-        features: Feature::ALL.into_iter().filter(has).collect::<FeatureFlags>(),
+        features: FeatureFlags::of(Feature::ALL.into_iter().filter(has)),
         toolchain: None,
     }
 }

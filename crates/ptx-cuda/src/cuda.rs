@@ -192,6 +192,18 @@ impl Context<CustDriver> {
     pub fn enter(&self) -> Result<Entered<'_>, CudaError> {
         self.raw().live().enter()
     }
+
+    /// Bytes of the device's memory that are free now.
+    ///
+    /// # Errors
+    ///
+    /// [`CudaError::Driver`].
+    pub fn free_bytes(&self) -> Result<u64, CudaError> {
+        let _entered = self.enter()?;
+        let (free, _) =
+            cust::memory::mem_get_info().map_err(|error| cust_error("cuMemGetInfo", error))?;
+        Ok(free as u64)
+    }
 }
 
 pub(crate) fn cust_error(call: &'static str, error: cust::error::CudaError) -> CudaError {

@@ -34,8 +34,7 @@
 //!
 #![cfg_attr(feature = "cuda", doc = "```no_run")]
 #![cfg_attr(not(feature = "cuda"), doc = "```ignore")]
-//! use cust::memory::DeviceBuffer;
-//! use cust::stream::{Stream, StreamFlags};
+//! use ptx_cuda::cust::{self, memory::DeviceBuffer, stream::{Stream, StreamFlags}};
 //! use ptx_cuda::{Context, CustDriver, LaunchStream, Ptx};
 //!
 //! # fn f(text: &str) -> Result<(), Box<dyn std::error::Error>> {
@@ -104,6 +103,9 @@ pub use context::Context;
 pub use cubin::Cubin;
 #[cfg(feature = "cuda")]
 pub use cuda::{Argument, CustContext, CustDriver, Entered};
+/// So that a program launches with the same `cust` as this crate.
+#[cfg(feature = "cuda")]
+pub use cust;
 #[cfg(feature = "cuda")]
 pub use cust_driver::{CustFunction, CustModule, LaunchStream};
 pub use driver::{
