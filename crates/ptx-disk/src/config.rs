@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ptx_key::Digest;
 
-use crate::{Compression, DiskError, Durability, EntryKey, Location, Mode};
+use crate::{Bounds, Compression, DiskError, Durability, EntryKey, Location, Mode};
 
 /// How a store is set up. [`Config::new`] and [`Config::find`] give sensible values; change what
 /// you must.
@@ -26,6 +26,8 @@ pub struct Config {
     pub compression: Compression,
     /// The largest entry, in bytes, stored and decoded. Larger ones are neither written nor read.
     pub most_entry_bytes: u64,
+    /// How much the store may hold.
+    pub bounds: Bounds,
     /// The longest time that a claim waits for its holder.
     pub longest_claim_wait: Duration,
     /// For how long a failure turns reading or writing off. It doubles with each further failure.
@@ -53,6 +55,7 @@ impl Config {
             durability: Durability::None,
             compression: Compression::default(),
             most_entry_bytes: 256 << 20,
+            bounds: Bounds::default(),
             longest_claim_wait: Duration::from_secs(30),
             first_pause: Duration::from_secs(1),
             temporary_age: Duration::from_secs(60 * 60),

@@ -66,6 +66,8 @@ counters! {
     degraded,
     /// Operations refused while they were turned off.
     refused,
+    /// Entries removed to keep to the bounds.
+    trimmed,
     /// Entries removed on request.
     removed,
     /// Claims held.

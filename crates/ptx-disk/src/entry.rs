@@ -61,6 +61,14 @@ impl EntryKey {
     }
 }
 
+impl EntryKey {
+    /// The number of the folder that its entry is in.
+    pub(crate) const fn folder(&self) -> u8 {
+        let [first, ..] = *self.as_bytes();
+        first
+    }
+}
+
 impl fmt::Display for EntryKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -26,6 +26,19 @@ pub enum DiskError {
         /// The store's folder.
         root: PathBuf,
     },
+    /// Writing would leave others too little of the disk.
+    #[error(
+        "only {available} bytes are free at `{}`, where {reserve} are left to others: make room, \
+         or lower the bound", root.display()
+    )]
+    NoRoom {
+        /// The store's folder.
+        root: PathBuf,
+        /// Free bytes.
+        available: u64,
+        /// What the store leaves free.
+        reserve: u64,
+    },
     /// What should be the store's folder is a file.
     #[error("the store's path `{}` is not a folder: name another path, or move the file away", path.display())]
     NotAFolder {

@@ -32,6 +32,21 @@ impl Layout {
         self.root.join(format!("entries-1/{key:.2}/{key}.{suffix}"))
     }
 
+    /// The folder of entries with this first byte.
+    pub(crate) fn entries(&self, first_byte: u8) -> PathBuf {
+        self.root.join(format!("entries-1/{first_byte:02x}"))
+    }
+
+    /// The file that says how much the store holds.
+    pub(crate) fn totals(&self) -> PathBuf {
+        self.root.join("totals-1")
+    }
+
+    /// The file whose lock makes one process the trimmer.
+    pub(crate) fn trimmer(&self) -> PathBuf {
+        self.root.join("trimmer")
+    }
+
     /// The file whose lock is the claim on a key.
     pub(crate) fn claim(&self, key: &EntryKey) -> PathBuf {
         let kind = key.kind();

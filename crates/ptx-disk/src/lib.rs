@@ -54,7 +54,7 @@
 //! `ptx-key` gives keys and digests. `zstd` compresses, `rustix` says what the standard library
 //! has no word for (opening without following links, renaming without replacing, the kind of a
 //! file system), `etcetera` knows the platform's folder for caches, `fastrand` makes names for
-//! temporary files, `tracing` takes warnings, `thiserror` derives the error types. With the
+//! temporary files, `ptx-eviction` chooses what stays within the bounds, `tracing` takes warnings, `thiserror` derives the error types. With the
 //! feature `cache` the store is a tier of `ptx-cache`.
 
 mod claim;
@@ -77,6 +77,8 @@ mod store;
 mod sweep;
 #[cfg(feature = "cache")]
 mod tier;
+mod totals;
+mod trim;
 
 pub use compression::Compression;
 pub use config::{Config, Warning, WarningHook};
@@ -87,3 +89,4 @@ pub use location::{Location, Mode};
 pub use outcome::{Claim, ClaimGuard, Load, Stored};
 pub use publish::Durability;
 pub use store::DiskStore;
+pub use trim::{Bounds, Trimmed};

@@ -170,8 +170,6 @@ pub struct Metadata {
     pub kind: FileKind,
     /// Its length in bytes.
     pub length: u64,
-    /// What it takes on the medium, in bytes.
-    pub allocated: u64,
     /// When its bytes last changed.
     pub modified: SystemTime,
     /// Which file it is, so that a name can be checked to still mean the same file.
@@ -204,6 +202,8 @@ pub struct Access {
 pub struct FileSystem {
     /// Free bytes that this user may take; `u64::MAX` where the system does not tell.
     pub available: u64,
+    /// Its size in bytes; `u64::MAX` where the system does not tell.
+    pub total: u64,
     /// The kind of network file system, where it is one that this crate knows.
     pub network: Option<&'static str>,
 }

@@ -2,13 +2,14 @@
 
 mod claim;
 mod failure;
+mod trim;
 mod write;
 
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::config::{Config, Warning};
@@ -19,6 +20,7 @@ use crate::folders::prepare_root;
 use crate::layout::Layout;
 use crate::read::{Found, Stored, read};
 use crate::storage::{OsStorage, Storage};
+use crate::totals::{Change, Total};
 use crate::{DiskError, EntryKey, Load, Mode};
 
 /// Failures in a row that leave reading on: one file that cannot be read says little about the
@@ -44,6 +46,14 @@ struct Open {
     reading: Gate,
     writing: Gate,
     writes: AtomicU64,
+    /// Changes to the totals that wait for the next write, since another process had the lock.
+    pending: Mutex<Vec<(u8, Change)>>,
+}
+
+impl Open {
+    fn pending(&self) -> MutexGuard<'_, Vec<(u8, Change)>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl DiskStore {
@@ -88,6 +98,7 @@ impl DiskStore {
             reading: Gate::new(TOLERATED_READ_FAILURES, config.first_pause),
             writing: Gate::new(0, config.first_pause),
             writes: AtomicU64::new(0),
+            pending: Mutex::default(),
         };
         let create = config.mode == Mode::ReadWrite;
         let prepared = prepare_root(&*open.storage, &open.layout, create, config.shared);
@@ -174,9 +185,12 @@ impl DiskStore {
         let Some(open) = self.writable() else {
             return Ok(false);
         };
-        let path = open.layout.entry(&key.into());
+        let key = key.into();
+        let path = open.layout.entry(&key);
+        let length = open.storage.metadata(&path).map_or(0, |metadata| metadata.length);
         match open.storage.remove_file(&path) {
             Ok(()) => {
+                self.account(open, key.folder(), Change::Removed(Total::of_file(length)));
                 self.counters.removed.add();
                 Ok(true)
             }

@@ -34,6 +34,7 @@ struct State {
     last_number: u64,
     operations: u64,
     stop_after: Option<u64>,
+    room: Option<(u64, u64)>,
 }
 
 #[derive(Clone)]
@@ -68,6 +69,11 @@ impl MemoryStorage {
     pub fn stop_after(&self, count: u64) {
         let mut state = self.state();
         state.stop_after = Some(state.operations.saturating_add(count));
+    }
+
+    /// Says how much of the medium is free and how large it is, in bytes; nothing holds it to that.
+    pub fn set_room(&self, available: u64, total: u64) {
+        self.state().room = Some((available, total));
     }
 
     /// Whether the process died.
@@ -195,11 +201,9 @@ impl State {
 
     fn metadata(&mut self, number: u64) -> io::Result<Metadata> {
         let node = self.node(number)?;
-        let length = node.bytes.len() as u64;
         Ok(Metadata {
             kind: if node.folder { FileKind::Folder } else { FileKind::File },
-            length,
-            allocated: length.next_multiple_of(4096),
+            length: node.bytes.len() as u64,
             modified: node.modified,
             identity: FileIdentity { device: 1, inode: number },
             access: Access { mine: true, writable_by_all: false },
@@ -299,8 +303,10 @@ impl Storage for MemoryStorage {
     }
 
     fn file_system(&self, _folder: &Path) -> io::Result<FileSystem> {
-        self.state().operation()?;
-        Ok(FileSystem { available: u64::MAX, network: None })
+        let mut state = self.state();
+        state.operation()?;
+        let (available, total) = state.room.unwrap_or((u64::MAX, u64::MAX));
+        Ok(FileSystem { available, total, network: None })
     }
 }
 

@@ -210,11 +210,10 @@ fn translate(metadata: &fs::Metadata) -> Metadata {
     } else {
         FileKind::Other
     };
-    let (allocated, identity, access) = system::details(metadata);
+    let (identity, access) = system::details(metadata);
     Metadata {
         kind,
         length: metadata.len(),
-        allocated,
         modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
         identity,
         access,

@@ -11,6 +11,7 @@ use crate::error::OnPath as _;
 use crate::format::{Header, LONGEST_PAYLOAD};
 use crate::publish::{Outcome, Publisher};
 use crate::sweep::{sweep_claims, sweep_temporary};
+use crate::totals::{Change, Total};
 use crate::{DiskError, Entry, EntryKey, Stored, Warning};
 
 /// Writes between two sweeps.
@@ -31,6 +32,10 @@ impl DiskStore {
             self.counters.refused.add();
             return Stored::Failed(DiskError::Degraded { root: open.layout.root().to_owned() });
         }
+        if let Err(error) = self.leaves_room(open) {
+            self.write_failed(&error, true);
+            return Stored::Failed(error);
+        }
         let publisher = Publisher {
             storage: &*open.storage,
             layout: &open.layout,
@@ -46,6 +51,10 @@ impl DiskStore {
             }
         };
         open.writing.succeeded();
+        if let Outcome::New = outcome {
+            let size = Total::of_file(bytes.len() as u64);
+            self.account(open, key.folder(), Change::Added(size));
+        }
         self.sweep_now_and_then(open);
         match outcome {
             Outcome::New => {
@@ -71,6 +80,18 @@ impl DiskStore {
                 Stored::KeptNewer
             }
         }
+    }
+
+    /// Whether enough of the disk stays free for others.
+    fn leaves_room(&self, open: &Open) -> Result<(), DiskError> {
+        let root = open.layout.root();
+        // Where the system does not tell, writing will.
+        let Ok(facts) = open.storage.file_system(root) else { return Ok(()) };
+        let reserve = self.config.bounds.free_bytes.min(facts.total / 20);
+        if facts.available >= reserve {
+            return Ok(());
+        }
+        Err(DiskError::NoRoom { root: root.to_owned(), available: facts.available, reserve })
     }
 
     /// The file that holds `entry`, and its header.

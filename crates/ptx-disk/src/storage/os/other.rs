@@ -60,12 +60,12 @@ pub(super) fn has_no_locks(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported
 }
 
-pub(super) fn details(metadata: &fs::Metadata) -> (u64, FileIdentity, Access) {
+pub(super) fn details(_metadata: &fs::Metadata) -> (FileIdentity, Access) {
     // The profile folder's own access list keeps other users out.
     let access = Access { mine: true, writable_by_all: false };
-    (metadata.len(), FileIdentity::default(), access)
+    (FileIdentity::default(), access)
 }
 
 pub(super) fn file_system(_folder: &Path) -> io::Result<FileSystem> {
-    Ok(FileSystem { available: u64::MAX, network: None })
+    Ok(FileSystem { available: u64::MAX, total: u64::MAX, network: None })
 }

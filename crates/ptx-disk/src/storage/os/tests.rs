@@ -1,6 +1,6 @@
 #![cfg(unix)]
 
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::*;
 
@@ -64,16 +64,6 @@ fn every_way_to_rename_without_replacing_refuses_a_taken_name() {
         assert!(!unavailable(&error));
     }
     assert_eq!(fs::read_to_string(at("old")).unwrap(), "old");
-}
-
-#[test]
-fn what_a_file_takes_on_the_medium_is_counted_in_blocks() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("file");
-    fs::write(&path, vec![1; 10_000]).unwrap();
-    fs::File::open(&path).unwrap().sync_all().unwrap();
-    let metadata = OsStorage::new().metadata(&path).unwrap();
-    assert_eq!(metadata.allocated, fs::metadata(&path).unwrap().blocks() * 512);
 }
 
 #[test]

@@ -68,14 +68,13 @@ pub(super) fn has_no_locks(error: &io::Error) -> bool {
         || absent.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
-pub(super) fn details(metadata: &fs::Metadata) -> (u64, FileIdentity, Access) {
+pub(super) fn details(metadata: &fs::Metadata) -> (FileIdentity, Access) {
     let access = Access {
         mine: metadata.uid() == rustix::process::geteuid().as_raw(),
         writable_by_all: metadata.mode() & 0o002 != 0,
     };
     let identity = FileIdentity { device: metadata.dev(), inode: metadata.ino() };
-    // POSIX counts blocks of 512 bytes here, whatever the file system's own block is.
-    (metadata.blocks().saturating_mul(512), identity, access)
+    (identity, access)
 }
 
 #[cfg(target_os = "linux")]
@@ -89,13 +88,21 @@ pub(super) fn file_system(folder: &Path) -> io::Result<FileSystem> {
     )]
     let magic = facts.f_type as u32;
     let block = u64::try_from(facts.f_bsize).unwrap_or(0);
-    Ok(FileSystem { available: facts.f_bavail.saturating_mul(block), network: network_name(magic) })
+    Ok(FileSystem {
+        available: facts.f_bavail.saturating_mul(block),
+        total: facts.f_blocks.saturating_mul(block),
+        network: network_name(magic),
+    })
 }
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn file_system(folder: &Path) -> io::Result<FileSystem> {
     let facts = rustix::fs::statvfs(folder)?;
-    Ok(FileSystem { available: facts.f_bavail.saturating_mul(facts.f_frsize), network: None })
+    Ok(FileSystem {
+        available: facts.f_bavail.saturating_mul(facts.f_frsize),
+        total: facts.f_blocks.saturating_mul(facts.f_frsize),
+        network: None,
+    })
 }
 
 /// From the Linux header `linux/magic.h` and the file systems' own sources.

@@ -1,0 +1,188 @@
+//! How much the store holds, without looking: a running total for each of the folders that
+//! entries are spread over.
+//!
+//! All totals stand in one small file, under one lock that is held for microseconds. A writer that
+//! does not get it soon keeps its change for its next write. A process that dies between writing
+//! an entry and recording it leaves a total that is off by that entry; trimming a folder counts it
+//! anew.
+
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+use crate::folders::make_room_for;
+use crate::layout::Layout;
+use crate::storage::{Storage, read_full, write_full};
+
+/// Folders that entries are spread over, by the first byte of the key.
+pub(crate) const FOLDERS: usize = 256;
+/// What files take space in.
+const BLOCK: u64 = 4096;
+/// As long as a slot, so that no slot lies across two sectors and is torn by a power cut.
+const MAGIC: &[u8; SLOT] = b"ptx-disk totals\n";
+const SLOT: usize = 16;
+const FILE: usize = MAGIC.len() + FOLDERS * SLOT;
+/// The longest wait for the lock is about the sum of these.
+const WAITS: [u64; 6] = [20, 50, 100, 200, 500, 1000];
+
+/// Entries and what they take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Total {
+    pub(crate) entries: u64,
+    /// In bytes, each file rounded up to blocks of 4,096.
+    pub(crate) bytes: u64,
+}
+
+impl Total {
+    /// One file of this length.
+    pub(crate) fn of_file(length: u64) -> Self {
+        Self { entries: 1, bytes: length.div_ceil(BLOCK).saturating_mul(BLOCK) }
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            entries: self.entries.saturating_add(other.entries),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+
+    pub(crate) fn minus(self, other: Self) -> Self {
+        Self {
+            entries: self.entries.saturating_sub(other.entries),
+            bytes: self.bytes.saturating_sub(other.bytes),
+        }
+    }
+}
+
+/// Something that happened in one folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Added(Total),
+    Removed(Total),
+    /// The folder was counted.
+    Counted(Total),
+}
+
+/// The totals as they stand in the file. `None` is a folder that nobody has counted yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Totals([Option<Total>; FOLDERS]);
+
+impl Totals {
+    /// The sum over the folders that are known.
+    pub(crate) fn sum(&self) -> Total {
+        self.0.iter().flatten().fold(Total::default(), |sum, total| sum.plus(*total))
+    }
+
+    /// Folders that hold something, or may; the fullest last.
+    pub(crate) fn filled(&self) -> Vec<u8> {
+        let folders = (0..=u8::MAX).zip(&self.0);
+        let mut filled: Vec<(u8, Total)> = folders
+            .map(|(folder, total)| (folder, total.unwrap_or(Total { entries: 1, bytes: 0 })))
+            .filter(|(_, total)| total.entries > 0 || total.bytes > 0)
+            .collect();
+        filled.sort_by_key(|(_, total)| total.bytes);
+        filled.into_iter().map(|(folder, _)| folder).collect()
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        let mut totals = [None; FOLDERS];
+        if let Some(slots) = bytes.strip_prefix(MAGIC)
+            && bytes.len() == FILE
+        {
+            for (total, slot) in totals.iter_mut().zip(slots.as_chunks::<SLOT>().0) {
+                let [e0, e1, e2, e3, e4, e5, e6, e7, b0, b1, b2, b3, b4, b5, b6, b7] = *slot;
+                let entries = u64::from_le_bytes([e0, e1, e2, e3, e4, e5, e6, e7]);
+                let bytes = u64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7]);
+                *total = (entries != u64::MAX).then_some(Total { entries, bytes });
+            }
+        }
+        Self(totals)
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        for total in &self.0 {
+            let unknown = Total { entries: u64::MAX, bytes: u64::MAX };
+            let Total { entries, bytes: taken } = total.unwrap_or(unknown);
+            bytes.extend(entries.to_le_bytes());
+            bytes.extend(taken.to_le_bytes());
+        }
+        bytes
+    }
+}
+
+/// Applies `changes` to the file and gives the totals afterwards; `None` where the lock was not
+/// to be had, and nothing changed.
+///
+/// A folder that was never counted is counted, and each call counts one more of them, so that a
+/// store whose file was lost knows itself again after a few hundred writes.
+///
+/// # Errors
+///
+/// What the storage says.
+pub(crate) fn record(
+    storage: &dyn Storage,
+    layout: &Layout,
+    changes: &[(u8, Change)],
+) -> io::Result<Option<Totals>> {
+    let path = layout.totals();
+    let file = match storage.open_or_create_file(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            make_room_for(storage, layout, &path)?;
+            storage.open_or_create_file(&path)?
+        }
+        opened => opened?,
+    };
+    for wait in WAITS {
+        match file.try_lock() {
+            Ok(true) => break,
+            // Without locks two writers may lose a change, which counting repairs.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => break,
+            Err(error) => return Err(error),
+            Ok(false) if Some(&wait) == WAITS.last() => return Ok(None),
+            Ok(false) => thread::sleep(Duration::from_micros(wait)),
+        }
+    }
+    let mut before = vec![0; FILE];
+    let length = read_full(&*file, &mut before, 0)?;
+    before.truncate(length);
+    let mut totals = Totals::read(&before);
+    for (folder, change) in changes {
+        let Some(total) = totals.0.get_mut(usize::from(*folder)) else { continue };
+        *total = match (*total, *change) {
+            (_, Change::Counted(counted)) => Some(counted),
+            (Some(known), Change::Added(added)) => Some(known.plus(added)),
+            (Some(known), Change::Removed(removed)) => Some(known.minus(removed)),
+            (None, _) => Some(count(storage, layout, *folder)?),
+        };
+    }
+    let unknown = (0..=u8::MAX).zip(&mut totals.0).find(|(_, total)| total.is_none());
+    if let Some((folder, total)) = unknown {
+        *total = Some(count(storage, layout, folder)?);
+    }
+    let after = totals.to_bytes();
+    if before.len() == after.len() {
+        // Only what changed, so that a death in the middle cuts no other folder's total.
+        let slots = before.chunks(SLOT).zip(after.chunks(SLOT)).enumerate();
+        for (at, (_, new)) in slots.filter(|(_, (old, new))| old != new) {
+            write_full(&*file, new, (at * SLOT) as u64)?;
+        }
+    } else {
+        write_full(&*file, &after, 0)?;
+    }
+    Ok(Some(totals))
+}
+
+/// Counts one folder.
+fn count(storage: &dyn Storage, layout: &Layout, folder: u8) -> io::Result<Total> {
+    let folder = layout.entries(folder);
+    let names = match storage.list(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Total::default()),
+        names => names?,
+    };
+    let files = names.iter().filter_map(|name| storage.metadata(&folder.join(name)).ok());
+    Ok(files.fold(Total::default(), |sum, file| sum.plus(Total::of_file(file.length))))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! Chooses and removes the entries that are worth least.
+//!
+//! What an entry is worth is what having it back would cost, times how likely it is to be wanted:
+//! its cost, halved for each week in which nobody used it. `ptx-eviction` chooses who stays, with
+//! variants of one program counting for less beside each other.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use ptx_eviction::{Budgets, Curve, Retainer};
+
+use crate::format::{Header, LONGEST_HEADER};
+use crate::layout::Layout;
+use crate::storage::{FileKind, Storage, read_full};
+use crate::totals::Total;
+
+/// The idle time in which an entry loses half of its worth.
+const HALF_LIFE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// What is read of a file to learn its cost, in bytes; few headers are longer.
+const FIRST_READ: usize = 4096;
+
+/// How much a store may hold. [`Bounds::default`] is finite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Bytes on the medium, each file rounded up to blocks of 4,096.
+    pub bytes: u64,
+    /// Entries, since file systems run out of inodes as well.
+    pub entries: u64,
+    /// How long an entry stays that nobody uses.
+    pub age: Duration,
+    /// Free bytes that the store leaves to others, but at most a twentieth of the file system.
+    pub free_bytes: u64,
+}
+
+impl Default for Bounds {
+    /// 4 GiB, 200,000 entries, 90 days, 1 GiB.
+    fn default() -> Self {
+        Self {
+            bytes: 4 << 30,
+            entries: 200_000,
+            age: Duration::from_secs(90 * 24 * 60 * 60),
+            free_bytes: 1 << 30,
+        }
+    }
+}
+
+impl Bounds {
+    pub(crate) fn hold(&self, total: Total) -> bool {
+        total.bytes <= self.bytes && total.entries <= self.entries
+    }
+}
+
+/// What a trim removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Trimmed {
+    /// Entries removed.
+    pub entries: u64,
+    /// Bytes that they took on the medium, in blocks.
+    pub bytes: u64,
+}
+
+impl Trimmed {
+    pub(crate) fn add(&mut self, total: Total) {
+        self.entries = self.entries.saturating_add(total.entries);
+        self.bytes = self.bytes.saturating_add(total.bytes);
+    }
+}
+
+/// An entry that may go.
+pub(crate) struct Candidate {
+    path: PathBuf,
+    folder: u8,
+    size: Total,
+    worth: f64,
+    family: u64,
+    idle: Duration,
+}
+
+impl Candidate {
+    /// The first byte of its key, and so the folder that it is in.
+    pub(crate) fn folder(&self) -> u8 {
+        self.folder
+    }
+
+    /// What it takes.
+    pub(crate) fn size(&self) -> Total {
+        self.size
+    }
+}
+
+/// The entries in one folder.
+///
+/// # Errors
+///
+/// Where it cannot be listed.
+pub(crate) fn candidates(
+    storage: &dyn Storage,
+    layout: &Layout,
+    folder: u8,
+    now: SystemTime,
+) -> io::Result<Vec<Candidate>> {
+    let path = layout.entries(folder);
+    let names = match storage.list(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        names => names?,
+    };
+    let mut candidates: Vec<Candidate> =
+        names.iter().filter_map(|name| candidate(storage, path.join(name), folder, now)).collect();
+    // The order of names in a folder is the file system's; equals are chosen by name.
+    candidates.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(candidates)
+}
+
+fn candidate(
+    storage: &dyn Storage,
+    path: PathBuf,
+    folder: u8,
+    now: SystemTime,
+) -> Option<Candidate> {
+    let metadata = storage.metadata(&path).ok()?;
+    if metadata.kind != FileKind::File {
+        return None;
+    }
+    let header = header(storage, &path);
+    let idle = now.duration_since(metadata.modified).unwrap_or_default();
+    // What cannot be read is worth nothing to us.
+    let cost = header.as_ref().map_or(0, |header| header.cost_nanos);
+    let family = header.map_or(0, |header| {
+        let family = header.attributes.family();
+        family.map_or_else(|| key_prefix(header.key.as_bytes()), |family| family.prefix())
+    });
+    let halvings = idle.as_secs_f64() / HALF_LIFE.as_secs_f64();
+    let worth = Duration::from_nanos(cost).as_secs_f64() * (-halvings).exp2();
+    Some(Candidate { path, folder, size: Total::of_file(metadata.length), worth, family, idle })
+}
+
+fn key_prefix(key: &[u8; 32]) -> u64 {
+    ptx_key::Digest::from_bytes(*key).prefix()
+}
+
+fn header(storage: &dyn Storage, path: &Path) -> Option<Header> {
+    let file = storage.open_file(path).ok()?;
+    let mut bytes = vec![0; FIRST_READ];
+    let count = read_full(&*file, &mut bytes, 0).ok()?;
+    bytes.truncate(count);
+    if let Ok((header, _)) = Header::read(&bytes) {
+        return Some(header);
+    }
+    bytes.resize(LONGEST_HEADER, 0);
+    let count = read_full(&*file, &mut bytes, 0).ok()?;
+    bytes.truncate(count);
+    Header::read(&bytes).ok().map(|(header, _)| header)
+}
+
+/// Removes those that are too old, and of the others those worth least, until what stays of them
+/// fits into `budget`; at most `most` of the others. What happened in which folder.
+pub(crate) fn evict(
+    storage: &dyn Storage,
+    candidates: Vec<Candidate>,
+    age: Duration,
+    budget: Total,
+    most: usize,
+) -> Vec<(u8, Total)> {
+    let (old, rest): (Vec<_>, Vec<_>) =
+        candidates.into_iter().partition(|candidate| candidate.idle > age);
+    let mut leaving = least_worth(rest, budget);
+    leaving.truncate(most);
+    let gone = old.into_iter().chain(leaving);
+    gone.filter(|candidate| storage.remove_file(&candidate.path).is_ok())
+        .map(|candidate| (candidate.folder, candidate.size))
+        .collect()
+}
+
+/// Those that do not fit, worth least for their size first.
+fn least_worth(candidates: Vec<Candidate>, budget: Total) -> Vec<Candidate> {
+    let total = candidates.iter().fold(Total::default(), |sum, one| sum.plus(one.size));
+    if total.bytes <= budget.bytes && total.entries <= budget.entries {
+        return Vec::new();
+    }
+    let entries: Vec<ptx_eviction::Entry> = candidates
+        .iter()
+        .map(|candidate| ptx_eviction::Entry {
+            worth: candidate.worth,
+            bytes: candidate.size.bytes,
+            family: candidate.family,
+            pinned: false,
+        })
+        .collect();
+    let most = usize::try_from(budget.entries).unwrap_or(usize::MAX);
+    let budgets = Budgets { entries: most, bytes: budget.bytes };
+    let mut retainer = Retainer::new(Curve::SquareRoot);
+    // The only failure is a worth that is no number, and none here is.
+    let Ok(kept) = retainer.retain(&entries, budgets) else { return Vec::new() };
+    let mut stays = vec![false; candidates.len()];
+    for position in kept.entries {
+        if let Some(stays) = stays.get_mut(*position) {
+            *stays = true;
+        }
+    }
+    let leaving = candidates.into_iter().zip(stays).filter(|(_, stays)| !stays);
+    let mut leaving: Vec<Candidate> = leaving.map(|(candidate, _)| candidate).collect();
+    #[expect(clippy::cast_precision_loss, reason = "an order by density needs few digits")]
+    let density = |one: &Candidate| one.worth / one.size.bytes.max(1) as f64;
+    leaving.sort_by(|a, b| density(a).total_cmp(&density(b)));
+    leaving
+}

@@ -1,0 +1,229 @@
+//! A store keeps to its bounds, and keeps what is worth most.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use ptx_disk::storage::{FaultyStorage, MemoryStorage, Operation, Storage};
+use ptx_disk::{Attributes, Bounds, Compression, Config, DiskStore, Entry, Stored};
+
+use crate::fixture::{config, entry, key, loaded, path_of};
+
+fn open_on(storage: Arc<dyn Storage>, bounds: Bounds) -> DiskStore {
+    let (config, _) = config(Path::new("/store"));
+    DiskStore::open_on(storage, Config { bounds, ..config }).unwrap()
+}
+
+fn costing(number: u32, seconds: u64) -> Entry {
+    Entry { cost: Duration::from_secs(seconds), ..entry(number) }
+}
+
+fn resident(storage: &MemoryStorage) -> usize {
+    storage.files().keys().filter(|path| path.starts_with("/store/entries-1")).count()
+}
+
+#[test]
+fn a_store_never_holds_many_more_entries_than_it_may() {
+    let storage = MemoryStorage::new();
+    let bounds = Bounds { entries: 100, ..Bounds::default() };
+    let store = open_on(Arc::new(storage.clone()), bounds);
+    for number in 0..600 {
+        let _ = store.store(key(number), &entry(number));
+        // While it does not know every folder yet it may hold what those held before.
+        assert!(resident(&storage) <= 101, "{} after {number}", resident(&storage));
+    }
+    assert!(resident(&storage) > 80, "{}", resident(&storage));
+    let statistics = store.statistics();
+    assert_eq!(statistics.published - statistics.trimmed, resident(&storage) as u64);
+}
+
+#[test]
+fn bytes_are_counted_in_blocks() {
+    let storage = MemoryStorage::new();
+    let bounds = Bounds { bytes: 50 * 4096, ..Bounds::default() };
+    let store = open_on(Arc::new(storage.clone()), bounds);
+    for number in 0..300 {
+        let _ = store.store(key(number), &entry(number));
+    }
+    assert!((40..=51).contains(&resident(&storage)), "{}", resident(&storage));
+}
+
+#[test]
+fn what_is_dear_stays_and_what_is_cheap_goes() {
+    let storage = MemoryStorage::new();
+    let bounds = Bounds { entries: 200, ..Bounds::default() };
+    let store = open_on(Arc::new(storage.clone()), bounds);
+    for number in 0..100 {
+        let _ = store.store(key(number), &costing(number, 100));
+    }
+    for number in 100..1000 {
+        let _ = store.store(key(number), &costing(number, 1));
+    }
+    let dear = (0..100).filter(|number| loaded(&store, *number).is_some()).count();
+    assert_eq!(dear, 100);
+}
+
+#[test]
+fn a_trim_is_exact() {
+    let storage = MemoryStorage::new();
+    let unbounded = open_on(Arc::new(storage.clone()), Bounds::default());
+    for number in 0..300 {
+        let _ = unbounded.store(key(number), &costing(number, u64::from(number)));
+    }
+    let bounds = Bounds { entries: 70, ..Bounds::default() };
+    let store = open_on(Arc::new(storage.clone()), bounds);
+    assert_eq!(store.trim().unwrap().entries, 230);
+    assert_eq!(resident(&storage), 70);
+    assert!((230..300).all(|number| loaded(&store, number).is_some()), "the dearest stay");
+    assert_eq!(store.trim().unwrap().entries, 0);
+    let bounds = Bounds { bytes: 10 * 4096, ..bounds };
+    let store = open_on(Arc::new(storage.clone()), bounds);
+    let trimmed = store.trim().unwrap();
+    assert_eq!((trimmed.entries, trimmed.bytes), (60, 60 * 4096));
+}
+
+#[test]
+fn variants_of_one_program_count_for_less_beside_each_other() {
+    let storage = MemoryStorage::new();
+    let store = open_on(Arc::new(storage.clone()), Bounds::default());
+    for number in 0..40 {
+        let mut entry = costing(number, 10);
+        let family = if number < 20 { 0 } else { u8::try_from(number).unwrap() };
+        entry.attributes.set(Attributes::FAMILY, [family; 32]);
+        let _ = store.store(key(number), &entry);
+    }
+    let store = open_on(Arc::new(storage), Bounds { entries: 21, ..Bounds::default() });
+    let _ = store.trim().unwrap();
+    let stays = |range: std::ops::Range<u32>| {
+        range.filter(|number| loaded(&store, *number).is_some()).count()
+    };
+    assert_eq!(stays(20..40), 20);
+    assert_eq!(stays(0..20), 1);
+}
+
+#[test]
+fn what_nobody_uses_grows_old_and_what_is_used_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let store = DiskStore::open(config(&root).0).unwrap();
+    let days = |count: u64| Duration::from_secs(count * 24 * 60 * 60);
+    for number in 0..4 {
+        let _ = store.store(key(number), &entry(number));
+        let file = fs::File::open(path_of(&root, number)).unwrap();
+        file.set_modified(SystemTime::now() - days(u64::from(number) * 40)).unwrap();
+    }
+    assert!(loaded(&store, 3).is_some(), "used now");
+    let trimmed = store.trim().unwrap();
+    assert_eq!(trimmed.entries, 0, "80 days are not 90, and the other one was used");
+    let file = fs::File::open(path_of(&root, 2)).unwrap();
+    file.set_modified(SystemTime::now() - days(91)).unwrap();
+    assert_eq!(store.trim().unwrap().entries, 1);
+    assert!(loaded(&store, 2).is_none() && loaded(&store, 3).is_some());
+}
+
+#[test]
+fn a_total_that_is_wrong_costs_no_entry() {
+    let storage = MemoryStorage::new();
+    let store = open_on(Arc::new(storage.clone()), Bounds::default());
+    for number in 0..300 {
+        let _ = store.store(key(number), &entry(number));
+    }
+    // One folder is said to hold more than any disk.
+    let totals = storage.open_or_create_file(Path::new("/store/totals-1")).unwrap();
+    totals.write_at(&[0xEE; 16], 16 * 5).unwrap();
+    let _ = store.store(key(300), &entry(300));
+    assert_eq!(store.statistics().trimmed, 0);
+    assert_eq!(resident(&storage), 301);
+    let mut slot = [0; 16];
+    totals.read_at(&mut slot, 16 * 5).unwrap();
+    assert!(slot[0] < 5 && slot[1] == 0, "it was counted anew");
+}
+
+#[test]
+fn one_process_trims_and_the_others_pass_by() {
+    let storage = MemoryStorage::new();
+    let store = open_on(Arc::new(storage.clone()), Bounds { entries: 5, ..Bounds::default() });
+    let trimmer = storage.create_folder(Path::new("/store")).err();
+    assert!(trimmer.is_some(), "the store is there");
+    let lock = storage.open_or_create_file(Path::new("/store/trimmer")).unwrap();
+    assert!(lock.try_lock().unwrap());
+    for number in 0..20 {
+        assert!(matches!(store.store(key(number), &entry(number)), Stored::Published));
+    }
+    assert_eq!((store.trim().unwrap().entries, resident(&storage)), (0, 20));
+    drop(lock);
+    assert_eq!(store.trim().unwrap().entries, 15);
+}
+
+#[test]
+fn a_write_costs_the_same_operations_however_many_entries_there_are() {
+    let storage = MemoryStorage::new();
+    let store = open_on(Arc::new(storage.clone()), Bounds::default());
+    // Every folder is made and counted.
+    for number in 0..=256 {
+        let _ = store.store(key(number), &entry(number));
+    }
+    let mut next = 256;
+    let mut cost = || {
+        let one = |next: &mut u32| {
+            *next += 1;
+            let before = storage.operations();
+            let _ = store.store(key(*next), &entry(*next));
+            storage.operations() - before
+        };
+        // Some writes sweep as well.
+        (0..10).map(|_| one(&mut next)).min().unwrap()
+    };
+    let few = cost();
+    for number in 10_000..12_000 {
+        let _ = store.store(key(number), &entry(number));
+    }
+    assert_eq!(cost(), few);
+}
+
+#[test]
+fn the_last_of_the_disk_is_left_to_others() {
+    let storage = MemoryStorage::new();
+    storage.set_room(2 << 20, 100 << 20);
+    let (config, warnings) = config(Path::new("/store"));
+    let pause = Duration::from_secs(3600);
+    let store =
+        DiskStore::open_on(Arc::new(storage), Config { first_pause: pause, ..config }).unwrap();
+    for number in 0..5 {
+        assert!(matches!(store.store(key(number), &entry(number)), Stored::Failed(_)));
+    }
+    let warnings = warnings.lock().unwrap();
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].contains("2097152 bytes are free"), "{warnings:?}");
+}
+
+#[test]
+fn a_total_that_cannot_be_written_turns_writing_off_and_loses_nothing() {
+    let memory = MemoryStorage::new();
+    let faulty = FaultyStorage::new(Arc::new(memory), |operation| {
+        (operation == Operation::TryLock).then(|| io::Error::from_raw_os_error(5))
+    });
+    let store = open_on(Arc::new(faulty), Bounds::default());
+    assert!(matches!(store.store(key(1), &entry(1)), Stored::Published));
+    assert!(loaded(&store, 1).is_some());
+    assert_eq!(store.statistics().degraded, 1);
+}
+
+#[test]
+fn an_entry_larger_than_the_bound_does_not_flush_the_rest() {
+    let storage = MemoryStorage::new();
+    let (config, _) = config(Path::new("/store"));
+    let bounds = Bounds { bytes: 400 * 1024, ..Bounds::default() };
+    let config = Config { bounds, compression: Compression::Off, ..config };
+    let store = DiskStore::open_on(Arc::new(storage.clone()), config).unwrap();
+    for number in 0..50 {
+        let _ = store.store(key(number), &costing(number, 10));
+    }
+    let large = Entry::ptx(" ".repeat(500 * 1024), Duration::from_secs(10));
+    let _ = store.store(key(1000), &large);
+    let _ = store.trim().unwrap();
+    assert!((0..50).all(|number| loaded(&store, number).is_some()));
+    assert!(store.load(key(1000)).hit().is_none());
+}
