@@ -77,7 +77,7 @@ fn check_all(
             wrong.push(format!("{name} for {}: {error}", configuration.target));
         }
     }
-    assert_eq!(wrong, [""; 0]);
+    assert!(wrong.is_empty(), "{} are wrong, the first: {}", wrong.len(), wrong[0]);
 }
 
 #[test]
