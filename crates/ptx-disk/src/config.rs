@@ -20,6 +20,9 @@ pub struct Config {
     /// Uses a folder that belongs to another user or that everyone can write, and makes files
     /// that the folder's group can write. Whoever can write the folder can run code on the GPU.
     pub shared: bool,
+    /// Read-only tiers under the store's own folder, nearest first: bundles, or folders of other
+    /// stores, such as one of the system's. One that cannot be used is a warning.
+    pub layers: Vec<PathBuf>,
     /// What a published entry survives.
     pub durability: Durability,
     /// How new entries are stored.
@@ -52,6 +55,7 @@ impl Config {
             root: Some(root.into()),
             mode: Mode::ReadWrite,
             shared: false,
+            layers: Vec::new(),
             durability: Durability::None,
             compression: Compression::default(),
             most_entry_bytes: 256 << 20,
@@ -112,6 +116,12 @@ pub enum Warning {
     #[error("nothing is read from disk for now: {error}")]
     ReadingOff {
         /// What failed.
+        error: DiskError,
+    },
+    /// A read-only tier cannot be used; the store goes on without it.
+    #[error("a layer under the store is left out: {error}")]
+    LayerUnusable {
+        /// What is wrong with it.
         error: DiskError,
     },
     /// The folder is on a network file system, where each load waits for a server.

@@ -45,6 +45,8 @@ macro_rules! counters {
 counters! {
     /// Entries handed out, by loads and to those who waited for a claim.
     hits,
+    /// Hits that a read-only layer had.
+    layer_hits,
     /// Loads that handed out none, whatever the reason.
     misses,
     /// Entries that this process wrote.

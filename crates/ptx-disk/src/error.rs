@@ -26,6 +26,9 @@ pub enum DiskError {
         /// The store's folder.
         root: PathBuf,
     },
+    /// The store is off, read-only, or has no folder.
+    #[error("the store is off or read-only: set PTX_CACHE=rw, and PTX_CACHE_DIR to a folder")]
+    NotWritable,
     /// Writing would leave others too little of the disk.
     #[error(
         "only {available} bytes are free at `{}`, where {reserve} are left to others: make room, \
@@ -43,6 +46,12 @@ pub enum DiskError {
     #[error("the store's path `{}` is not a folder: name another path, or move the file away", path.display())]
     NotAFolder {
         /// The path.
+        path: PathBuf,
+    },
+    /// A file is no bundle that this release reads.
+    #[error("`{}` is not a bundle, is damaged, or is of a newer release: export it again", path.display())]
+    NotABundle {
+        /// The file.
         path: PathBuf,
     },
     /// Another user owns the store's folder, and could put code into it.

@@ -32,6 +32,18 @@ impl Layout {
         self.root.join(format!("entries-1/{key:.2}/{key}.{suffix}"))
     }
 
+    /// The key whose entry has this name; `None` for any other file.
+    pub(crate) fn key(name: &str) -> Option<EntryKey> {
+        let (digits, suffix) = name.split_once('.')?;
+        let bytes = *digits.parse::<ptx_key::Digest>().ok()?.as_bytes();
+        let kind = match suffix {
+            "ptx-entry" => Kind::Ptx,
+            "cubin-entry" => Kind::Cubin,
+            _ => return None,
+        };
+        Some(EntryKey::from_bytes(kind, bytes))
+    }
+
     /// The folder of entries with this first byte.
     pub(crate) fn entries(&self, first_byte: u8) -> PathBuf {
         self.root.join(format!("entries-1/{first_byte:02x}"))

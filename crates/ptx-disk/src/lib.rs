@@ -57,6 +57,7 @@
 //! temporary files, `ptx-eviction` chooses what stays within the bounds, `tracing` takes warnings, `thiserror` derives the error types. With the
 //! feature `cache` the store is a tier of `ptx-cache`.
 
+mod bundle;
 mod claim;
 mod compression;
 mod config;
@@ -66,6 +67,7 @@ mod entry;
 mod error;
 mod folders;
 pub mod format;
+mod layers;
 mod layout;
 mod location;
 mod outcome;
@@ -80,6 +82,7 @@ mod tier;
 mod totals;
 mod trim;
 
+pub use bundle::{Bundle, Index, MOST_ENTRIES};
 pub use compression::Compression;
 pub use config::{Config, Warning, WarningHook};
 pub use counters::Statistics;
@@ -88,5 +91,5 @@ pub use error::{Damage, DiskError};
 pub use location::{Location, Mode};
 pub use outcome::{Claim, ClaimGuard, Load, Stored};
 pub use publish::Durability;
-pub use store::DiskStore;
+pub use store::{DiskStore, Imported, Verified};
 pub use trim::{Bounds, Trimmed};

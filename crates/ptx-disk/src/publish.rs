@@ -103,7 +103,7 @@ impl Publisher<'_> {
     /// What to do about the file that stands under the name.
     fn compare(&self, ours: &Header, target: &Path) -> Result<Standing, DiskError> {
         Ok(match read(self.storage, target, &ours.key, self.most_bytes)? {
-            Found::Whole(theirs) => {
+            Found::Whole(theirs, _) => {
                 let kept = theirs.header.content_digest;
                 let imported =
                     |header: &Header| header.attributes.get(Attributes::ORIGIN).is_some();

@@ -21,7 +21,7 @@ use crate::{Damage, DiskError, Entry, EntryKey, Kind, Payload};
 /// What stands under a key's name.
 pub(crate) enum Found {
     /// An entry whose bytes are the ones that were written.
-    Whole(Box<Stored>),
+    Whole(Box<Stored>, Opened),
     /// Nothing.
     Nothing,
     /// A file of a newer release, or one larger than this store is set to read. It stays.
@@ -35,6 +35,10 @@ pub(crate) struct Stored {
     pub(crate) header: Header,
     bytes: Vec<u8>,
     payload_at: usize,
+}
+
+/// The file that an entry was read from.
+pub(crate) struct Opened {
     pub(crate) identity: FileIdentity,
     pub(crate) modified: SystemTime,
     pub(crate) file: Box<dyn StorageFile>,
@@ -88,51 +92,66 @@ pub(crate) fn read(
         Err(error) => return Err(error).on("read", path),
     };
     bytes.truncate(count);
-    match check(&bytes, key, most_bytes) {
-        Ok((header, payload_at)) => {
+    match Stored::check(bytes, key, most_bytes) {
+        Ok(stored) => {
             let Metadata { identity, modified, .. } = metadata;
-            Ok(Found::Whole(Box::new(Stored {
-                header,
-                bytes,
-                payload_at,
-                identity,
-                modified,
-                file,
-            })))
+            Ok(Found::Whole(Box::new(stored), Opened { identity, modified, file }))
         }
         Err(Unreadable::Newer) => Ok(Found::NotForUs),
         Err(Unreadable::Damaged(damage)) => damaged(damage),
     }
 }
 
-/// The header of a whole entry of `key`, and where its payload begins.
-pub(crate) fn check(
-    bytes: &[u8],
-    key: &EntryKey,
-    most_bytes: u64,
-) -> Result<(Header, usize), Unreadable> {
-    let (header, payload) = Header::read(bytes)?;
-    if header.key != *key {
-        return Err(Damage::WrongKey.into());
-    }
-    if header.stored_bytes.max(header.content_bytes) > most_bytes {
-        return Err(Unreadable::Newer);
-    }
-    if payload.len() as u64 != header.stored_bytes {
-        return Err(Damage::Length.into());
-    }
-    if Digest::of_bytes(payload) != header.stored_digest {
-        return Err(Damage::Payload.into());
-    }
-    Ok((header, bytes.len() - payload.len()))
-}
-
 impl Stored {
+    /// `bytes`, if they are the whole file of the entry of `key`.
+    pub(crate) fn check(
+        bytes: Vec<u8>,
+        key: &EntryKey,
+        most_bytes: u64,
+    ) -> Result<Self, Unreadable> {
+        let (header, payload) = Header::read(&bytes)?;
+        if header.key != *key {
+            return Err(Damage::WrongKey.into());
+        }
+        if header.stored_bytes.max(header.content_bytes) > most_bytes {
+            return Err(Unreadable::Newer);
+        }
+        if payload.len() as u64 != header.stored_bytes {
+            return Err(Damage::Length.into());
+        }
+        if Digest::of_bytes(payload) != header.stored_digest {
+            return Err(Damage::Payload.into());
+        }
+        let payload_at = bytes.len() - payload.len();
+        Ok(Self { header, bytes, payload_at })
+    }
+
+    /// The whole file.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The stored payload.
+    pub(crate) fn payload(&self) -> &[u8] {
+        self.bytes.get(self.payload_at..).unwrap_or_default()
+    }
+
+    /// Checks the content's own digest too, which loading need not.
+    pub(crate) fn verify(&self) -> Result<(), Damage> {
+        match self.entry()? {
+            Some(entry)
+                if Digest::of_bytes(entry.payload.as_bytes()) != self.header.content_digest =>
+            {
+                Err(Damage::Decoding)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The entry that these bytes are; `None` where its encoding needs a newer release.
     pub(crate) fn entry(&self) -> Result<Option<Entry>, Damage> {
         let header = &self.header;
-        let stored = self.bytes.get(self.payload_at..).unwrap_or_default();
-        let Some(content) = header.encoding.decode(stored, header.content_bytes)? else {
+        let Some(content) = header.encoding.decode(self.payload(), header.content_bytes)? else {
             return Ok(None);
         };
         let payload = match header.key.kind() {

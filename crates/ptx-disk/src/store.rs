@@ -2,8 +2,11 @@
 
 mod claim;
 mod failure;
+mod inventory;
 mod trim;
 mod write;
+
+pub use inventory::{Imported, Verified};
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -17,8 +20,9 @@ use crate::counters::{Counters, Statistics};
 use crate::degradation::Gate;
 use crate::error::OnPath as _;
 use crate::folders::prepare_root;
+use crate::layers::Layer;
 use crate::layout::Layout;
-use crate::read::{Found, Stored, read};
+use crate::read::{Found, Opened, read};
 use crate::storage::{OsStorage, Storage};
 use crate::totals::{Change, Total};
 use crate::{DiskError, EntryKey, Load, Mode};
@@ -36,6 +40,7 @@ const USE_NOTED_EVERY: Duration = Duration::from_secs(60 * 60);
 pub struct DiskStore {
     /// `None` where nothing is kept.
     open: Option<Open>,
+    layers: Vec<Layer>,
     config: Config,
     counters: Counters,
 }
@@ -77,10 +82,19 @@ impl DiskStore {
     ///
     /// Those of [`open`](Self::open).
     pub fn open_on(storage: Arc<dyn Storage>, config: Config) -> Result<Self, DiskError> {
-        let mut store = Self { open: None, config, counters: Counters::default() };
+        let mut store =
+            Self { open: None, layers: Vec::new(), config, counters: Counters::default() };
         let config = &store.config;
+        if config.mode == Mode::Off {
+            return Ok(store);
+        }
+        for path in &config.layers {
+            match Layer::open(&storage, path) {
+                Ok(layer) => store.layers.push(layer),
+                Err(error) => config.warn(&Warning::LayerUnusable { error }),
+            }
+        }
         let root = match &config.root {
-            _ if config.mode == Mode::Off => return Ok(store),
             Some(root) if root.is_absolute() => root.clone(),
             Some(root) => {
                 let value = root.to_string_lossy().into_owned();
@@ -115,16 +129,24 @@ impl DiskStore {
         Ok(store)
     }
 
-    /// The entry of `key`. Takes no lock; writes nothing unless the file is damaged, except for a
+    /// The entry of `key`, from the store's own folder or else from a layer. Takes no lock; writes nothing unless the file is damaged, except for a
     /// new time of last change once an hour.
     pub fn load(&self, key: impl Into<EntryKey>) -> Load {
+        let key = key.into();
         let loaded = match &self.open {
-            Some(open) => self.load_open(open, &key.into()),
+            Some(open) => self.load_open(open, &key),
             None => Load::Miss,
         };
-        match loaded {
-            Load::Hit(_) => self.counters.hits.add(),
-            _ => self.counters.misses.add(),
+        let most_bytes = self.config.most_entry_bytes;
+        let below = || self.layers.iter().find_map(|layer| layer.load(&key, most_bytes));
+        if let Load::Hit(_) = loaded {
+            self.counters.hits.add();
+        } else if let Some(entry) = below() {
+            self.counters.hits.add();
+            self.counters.layer_hits.add();
+            return Load::Hit(entry);
+        } else {
+            self.counters.misses.add();
         }
         loaded
     }
@@ -147,16 +169,16 @@ impl DiskStore {
                 self.counters.left_alone.add();
                 return Load::Miss;
             }
-            Found::Whole(stored) => match stored.entry() {
+            Found::Whole(stored, opened) => match stored.entry() {
                 Ok(Some(entry)) => {
-                    self.note_use(&stored);
+                    self.note_use(&opened);
                     return Load::Hit(entry);
                 }
                 Ok(None) => {
                     self.counters.left_alone.add();
                     return Load::Miss;
                 }
-                Err(damage) => (damage, stored.identity),
+                Err(damage) => (damage, opened.identity),
             },
         };
         self.quarantine(open, &path, damage, identity);
@@ -165,14 +187,14 @@ impl DiskStore {
 
     /// Notes that an entry was used, in its file's time of last change and at most once in a
     /// while, so that trimming knows what is in use and reading stays free of writes.
-    fn note_use(&self, stored: &Stored) {
+    fn note_use(&self, opened: &Opened) {
         if self.config.mode != Mode::ReadWrite {
             return;
         }
         let now = SystemTime::now();
-        if now.duration_since(stored.modified).is_ok_and(|since| since >= USE_NOTED_EVERY) {
+        if now.duration_since(opened.modified).is_ok_and(|since| since >= USE_NOTED_EVERY) {
             // Where it cannot be noted the entry only looks unused.
-            let _ = stored.file.set_modified(now);
+            let _ = opened.file.set_modified(now);
         }
     }
 

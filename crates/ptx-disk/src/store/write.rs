@@ -28,13 +28,31 @@ impl DiskStore {
             Ok(file) => file,
             Err(error) => return Stored::Failed(error),
         };
+        match self.publish(open, &header, &bytes) {
+            Ok(Outcome::New) => Stored::Published,
+            Ok(Outcome::OverImported) => Stored::PublishedOverImported,
+            Ok(Outcome::AlreadyThere) => Stored::AlreadyThere,
+            Ok(Outcome::KeptNewer) => Stored::KeptNewer,
+            Ok(Outcome::Conflicting { kept }) => {
+                let offered = header.content_digest;
+                self.config.warn(&Warning::Conflict { key, kept, offered });
+                Stored::Conflicting { kept }
+            }
+            Err(error) => Stored::Failed(error),
+        }
+    }
+
+    /// Publishes a file, with all that goes with it: the gate, the reserve of free space, the
+    /// counters, the totals, the sweep.
+    pub(super) fn publish(
+        &self,
+        open: &Open,
+        header: &Header,
+        bytes: &[u8],
+    ) -> Result<Outcome, DiskError> {
         if !open.writing.permits(Instant::now) {
             self.counters.refused.add();
-            return Stored::Failed(DiskError::Degraded { root: open.layout.root().to_owned() });
-        }
-        if let Err(error) = self.leaves_room(open) {
-            self.write_failed(&error, true);
-            return Stored::Failed(error);
+            return Err(DiskError::Degraded { root: open.layout.root().to_owned() });
         }
         let publisher = Publisher {
             storage: &*open.storage,
@@ -43,43 +61,22 @@ impl DiskStore {
             most_bytes: self.config.most_entry_bytes,
             counters: &self.counters,
         };
-        let outcome = match publisher.publish(&header, &bytes) {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                self.write_failed(&error, true);
-                return Stored::Failed(error);
-            }
-        };
+        let published = self.leaves_room(open).and_then(|()| publisher.publish(header, bytes));
+        let outcome = published.inspect_err(|error| self.write_failed(error, true))?;
         open.writing.succeeded();
+        let counter = match outcome {
+            Outcome::New | Outcome::OverImported => &self.counters.published,
+            Outcome::AlreadyThere => &self.counters.already_there,
+            Outcome::Conflicting { .. } => &self.counters.conflicting,
+            Outcome::KeptNewer => &self.counters.left_alone,
+        };
+        counter.add();
         if let Outcome::New = outcome {
             let size = Total::of_file(bytes.len() as u64);
-            self.account(open, key.folder(), Change::Added(size));
+            self.account(open, header.key.folder(), Change::Added(size));
         }
         self.sweep_now_and_then(open);
-        match outcome {
-            Outcome::New => {
-                self.counters.published.add();
-                Stored::Published
-            }
-            Outcome::OverImported => {
-                self.counters.published.add();
-                Stored::PublishedOverImported
-            }
-            Outcome::AlreadyThere => {
-                self.counters.already_there.add();
-                Stored::AlreadyThere
-            }
-            Outcome::Conflicting { kept } => {
-                self.counters.conflicting.add();
-                let offered = header.content_digest;
-                self.config.warn(&Warning::Conflict { key, kept, offered });
-                Stored::Conflicting { kept }
-            }
-            Outcome::KeptNewer => {
-                self.counters.left_alone.add();
-                Stored::KeptNewer
-            }
-        }
+        Ok(outcome)
     }
 
     /// Whether enough of the disk stays free for others.

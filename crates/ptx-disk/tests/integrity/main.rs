@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod bounds;
+mod bundles;
 mod claims;
 mod conflicts;
 mod crash;

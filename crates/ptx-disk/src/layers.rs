@@ -1,0 +1,43 @@
+//! Read-only tiers under the user's own store.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::bundle::Bundle;
+use crate::error::OnPath as _;
+use crate::layout::Layout;
+use crate::read::{Found, read};
+use crate::storage::{FileKind, Storage};
+use crate::{DiskError, Entry, EntryKey};
+
+/// A bundle, or the folder of another store. Nothing in it is ever changed.
+#[derive(Debug)]
+pub(crate) enum Layer {
+    Bundle(Bundle),
+    Folder { storage: Arc<dyn Storage>, layout: Layout },
+}
+
+impl Layer {
+    pub(crate) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self, DiskError> {
+        let metadata = storage.metadata(&path.join(".")).or_else(|_| storage.metadata(path));
+        if metadata.on("look at", path)?.kind == FileKind::Folder {
+            let layout = Layout::new(path.to_owned());
+            return Ok(Self::Folder { storage: Arc::clone(storage), layout });
+        }
+        Bundle::open_on(&**storage, path).map(Self::Bundle)
+    }
+
+    /// The entry of `key`. Damage is a miss: who owns the layer repairs it.
+    pub(crate) fn load(&self, key: &EntryKey, most_bytes: u64) -> Option<Entry> {
+        let stored = match self {
+            Self::Bundle(bundle) => bundle.stored(key, most_bytes).ok()??,
+            Self::Folder { storage, layout } => {
+                match read(&**storage, &layout.entry(key), key, most_bytes).ok()? {
+                    Found::Whole(stored, _) => *stored,
+                    _ => return None,
+                }
+            }
+        };
+        stored.entry().ok()?
+    }
+}

@@ -1,0 +1,202 @@
+//! What looks at every entry: listing, verifying, export and import.
+
+use std::path::Path;
+
+use super::{DiskStore, Open};
+use crate::bundle::{FIXED, Index, Missing, order};
+use crate::error::OnPath as _;
+use crate::layout::Layout;
+use crate::publish::Outcome;
+use crate::read::{Found, Stored, read};
+use crate::storage::{StorageFile, write_full};
+use crate::{Attributes, Bundle, DiskError, EntryKey};
+
+/// What verifying found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Verified {
+    /// Entries that are what was written, their content's digest included.
+    pub whole: u64,
+    /// Damaged ones, set aside where the store may write.
+    pub damaged: u64,
+    /// Files of newer releases, and those too large for this store's settings.
+    pub left_alone: u64,
+    /// Entries that the file system did not let us see.
+    pub unreadable: u64,
+}
+
+/// What came of an import.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Imported {
+    /// Entries that are new.
+    pub added: u64,
+    /// Entries of which the same content was there.
+    pub already_there: u64,
+    /// Entries that the store has with other content, which stayed.
+    pub kept: u64,
+    /// Entries of the bundle that are damaged or of a newer release.
+    pub unusable: u64,
+}
+
+impl DiskStore {
+    /// The keys of all entries in the store's own folder, in the order of their bytes. This lists
+    /// every folder, so it is for tools.
+    ///
+    /// # Errors
+    ///
+    /// Where a folder cannot be listed.
+    pub fn keys(&self) -> Result<Vec<EntryKey>, DiskError> {
+        let Some(open) = &self.open else { return Ok(Vec::new()) };
+        let mut keys = Vec::new();
+        for folder in 0..=u8::MAX {
+            let path = open.layout.entries(folder);
+            let names = match open.storage.list(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                names => names.on("list", &path)?,
+            };
+            keys.extend(names.iter().filter_map(|name| Layout::key(name.to_str()?)));
+        }
+        keys.sort_by(|a, b| order(a).cmp(&order(b)));
+        Ok(keys)
+    }
+
+    /// Reads every entry, checks all that can be checked, and sets damaged ones aside.
+    ///
+    /// # Errors
+    ///
+    /// Where a folder cannot be listed.
+    pub fn verify(&self) -> Result<Verified, DiskError> {
+        let mut verified = Verified::default();
+        let Some(open) = &self.open else { return Ok(verified) };
+        for key in self.keys()? {
+            let path = open.layout.entry(&key);
+            let (damage, identity) = match self.read_stored(open, &key) {
+                Ok(Found::Nothing) => continue,
+                Ok(Found::NotForUs) => {
+                    verified.left_alone += 1;
+                    continue;
+                }
+                Ok(Found::Whole(stored, opened)) => match stored.verify() {
+                    Ok(()) => {
+                        verified.whole += 1;
+                        continue;
+                    }
+                    Err(damage) => (damage, opened.identity),
+                },
+                Ok(Found::Damaged(damage, identity)) => (damage, identity),
+                Err(_) => {
+                    verified.unreadable += 1;
+                    continue;
+                }
+            };
+            verified.damaged += 1;
+            self.quarantine(open, &path, damage, identity);
+        }
+        Ok(verified)
+    }
+
+    fn read_stored(&self, open: &Open, key: &EntryKey) -> Result<Found, DiskError> {
+        let path = open.layout.entry(key);
+        read(&*open.storage, &path, key, self.config.most_entry_bytes)
+    }
+
+    /// Writes the entries that `chosen` picks into a bundle at `path`, over a file that is there;
+    /// how many. The same entries under the same name give the same bytes, wherever and whenever.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskError::NotWritable`] where the store is off, [`DiskError::BadSetting`] for a name of more
+    /// than 255 bytes, and where the bundle cannot be written. Nothing is left of it then.
+    pub fn export(
+        &self,
+        path: &Path,
+        name: &str,
+        chosen: impl Fn(&EntryKey) -> bool,
+    ) -> Result<u64, DiskError> {
+        let bad_name = || {
+            let expected = "give a name of at most 255 bytes and at most 4,194,304 entries";
+            DiskError::BadSetting { name: "bundle name", value: name.to_owned(), expected }
+        };
+        let Some(open) = &self.open else {
+            return Err(DiskError::NotWritable);
+        };
+        let storage = &*open.storage;
+        let folder = path.parent().unwrap_or(path);
+        let temporary = folder.join(format!(".{:032x}", fastrand::u128(..)));
+        let file = storage.create_file(&temporary).on("create", &temporary)?;
+        let written = self.write_bundle(open, &*file, name, chosen);
+        let outcome = written.on("write", &temporary).and_then(|index| {
+            let index = index.ok_or_else(bad_name)?;
+            file.sync(true).on("sync", &temporary)?;
+            storage.rename(&temporary, path).on("write", path)?;
+            Ok(index.entries.len() as u64)
+        });
+        if outcome.is_err() {
+            // It has a random name in a folder of the caller's; it may have to stay.
+            let _ = storage.remove_file(&temporary);
+        }
+        outcome
+    }
+
+    fn write_bundle(
+        &self,
+        open: &Open,
+        file: &dyn StorageFile,
+        name: &str,
+        chosen: impl Fn(&EntryKey) -> bool,
+    ) -> std::io::Result<Option<Index>> {
+        let mut index = Index { name: name.to_owned(), entries: Vec::new() };
+        let mut offset = (FIXED + name.len()) as u64;
+        for key in self.keys().map_err(std::io::Error::other)? {
+            if !chosen(&key) {
+                continue;
+            }
+            // One that is damaged or gone by now is left out.
+            let Ok(Found::Whole(stored, _)) = self.read_stored(open, &key) else { continue };
+            write_full(file, stored.bytes(), offset)?;
+            let length = stored.bytes().len() as u64;
+            index.entries.push((key, length));
+            offset = offset.saturating_add(length);
+        }
+        let Some((head, tail)) = index.to_bytes() else { return Ok(None) };
+        write_full(file, &tail, offset)?;
+        write_full(file, &head, 0)?;
+        Ok(Some(index))
+    }
+
+    /// Takes the entries of a bundle into the store. They remember the bundle's name as their
+    /// origin. An entry that is there stays, whatever its origin.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskError::NotWritable`], or where an entry cannot be written. Those before it stay.
+    pub fn import(&self, bundle: &Bundle) -> Result<Imported, DiskError> {
+        let mut imported = Imported::default();
+        let open = self.writable().ok_or(DiskError::NotWritable)?;
+        for key in bundle.keys() {
+            let stored = match bundle.stored(key, self.config.most_entry_bytes) {
+                Ok(Some(stored)) if stored.verify().is_ok() => stored,
+                Err(Missing::Failed(error)) => return Err(error),
+                _ => {
+                    imported.unusable += 1;
+                    continue;
+                }
+            };
+            match self.import_one(open, bundle.name(), &stored)? {
+                Outcome::New | Outcome::OverImported => imported.added += 1,
+                Outcome::AlreadyThere => imported.already_there += 1,
+                Outcome::Conflicting { .. } | Outcome::KeptNewer => imported.kept += 1,
+            }
+        }
+        Ok(imported)
+    }
+
+    fn import_one(&self, open: &Open, name: &str, stored: &Stored) -> Result<Outcome, DiskError> {
+        let mut header = stored.header.clone();
+        header.attributes.set(Attributes::ORIGIN, name);
+        let mut file = header.to_bytes().ok_or(DiskError::AttributesTooLong { key: header.key })?;
+        file.extend_from_slice(stored.payload());
+        self.publish(open, &header, &file)
+    }
+}

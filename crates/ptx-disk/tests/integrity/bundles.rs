@@ -1,0 +1,197 @@
+//! Bundles, layers, and what looks at every entry.
+
+use std::fs;
+use std::path::Path;
+
+use ptx_disk::{
+    Attributes, Bundle, Config, DiskError, DiskStore, Entry, Load, Mode, Payload, Stored,
+};
+use ptx_key::ModuleKey;
+
+use crate::fixture::{config, entry, key, loaded, path_of, store, text};
+
+fn filled(root: &Path, numbers: impl Iterator<Item = u32>) -> DiskStore {
+    let store = DiskStore::open(config(root).0).unwrap();
+    for number in numbers {
+        let mut entry = entry(number);
+        entry.created = std::time::SystemTime::UNIX_EPOCH;
+        let _ = store.store(key(number), &entry);
+    }
+    store
+}
+
+fn with_layers(root: &Path, layers: &[&Path]) -> (DiskStore, Vec<String>) {
+    let (config, warnings) = config(root);
+    let layers = layers.iter().map(|layer| (*layer).to_owned()).collect();
+    let store = DiskStore::open(Config { layers, ..config }).unwrap();
+    let warnings = warnings.lock().unwrap().clone();
+    (store, warnings)
+}
+
+#[test]
+fn a_bundle_is_read_in_place_and_holds_what_was_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = filled(&folder.path().join("store"), 0..20);
+    let module = ModuleKey::from_bytes([9; 32]);
+    let _ = store.store(module, &Entry::cubin(&b"\x7fELF"[..], std::time::Duration::ZERO));
+    let path = folder.path().join("bundle");
+    assert_eq!(store.export(&path, "shipped", |_| true).unwrap(), 21);
+    let bundle = Bundle::open(&path).unwrap();
+    assert_eq!((bundle.name(), bundle.keys().len()), ("shipped", 21));
+    for number in 0..20 {
+        let found = bundle.load(key(number)).hit().unwrap();
+        assert_eq!(found.payload, Payload::Ptx(text(number).into()));
+    }
+    assert_eq!(bundle.load(module).hit().unwrap().payload.as_bytes(), b"\x7fELF");
+    assert!(matches!(bundle.load(key(20)), Load::Miss));
+    assert_eq!(store.export(&path, "few", |key| key.as_bytes()[0] < 5).unwrap(), 5);
+    assert_eq!(Bundle::open(&path).unwrap().keys().len(), 5);
+}
+
+#[test]
+fn the_same_entries_give_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let _ = filled(&at("one"), 0..30).export(&at("a"), "name", |_| true).unwrap();
+    let _ = filled(&at("two"), (0..30).rev()).export(&at("b"), "name", |_| true).unwrap();
+    assert_eq!(fs::read(at("a")).unwrap(), fs::read(at("b")).unwrap());
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 4, "nothing else is left there");
+}
+
+#[test]
+fn layers_serve_what_the_store_lacks_and_are_never_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let system = filled(&at("system"), 0..10);
+    let _ = filled(&at("other"), 10..20).export(&at("bundle"), "app", |_| true).unwrap();
+    fs::write(path_of(&at("system"), 3), "damaged").unwrap();
+    let (store, warnings) = with_layers(&at("own"), &[&at("system"), &at("bundle")]);
+    assert!(warnings.is_empty(), "{warnings:?}");
+    for number in (0..20).filter(|number| *number != 3) {
+        assert!(loaded(&store, number).is_some(), "{number}");
+    }
+    assert!(loaded(&store, 3).is_none());
+    assert!(path_of(&at("system"), 3).exists(), "whoever owns the layer repairs it");
+    let statistics = store.statistics();
+    assert_eq!((statistics.hits, statistics.layer_hits, statistics.misses), (19, 19, 1));
+    assert!(
+        matches!(store.store(key(0), &entry(0)), Stored::Published),
+        "the own one stands over it"
+    );
+    drop(system);
+}
+
+#[test]
+fn layers_serve_a_store_that_has_no_folder_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let _ = filled(&at("other"), 0..3).export(&at("bundle"), "app", |_| true).unwrap();
+    let (config, _) = config(&at("own"));
+    let layers = vec![at("bundle")];
+    let nowhere = Config { root: None, layers: layers.clone(), ..config.clone() };
+    assert!(loaded(&DiskStore::open(nowhere).unwrap(), 1).is_some());
+    let off = Config { mode: Mode::Off, layers, ..config };
+    assert!(loaded(&DiskStore::open(off).unwrap(), 1).is_none());
+}
+
+#[test]
+fn a_layer_that_cannot_be_used_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("text"), "text").unwrap();
+    let (store, warnings) = with_layers(&at("own"), &[&at("text"), &at("missing")]);
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[0].contains("is not a bundle"), "{warnings:?}");
+    assert!(matches!(store.store(key(0), &entry(0)), Stored::Published));
+}
+
+#[test]
+fn imported_entries_remember_where_they_came_from_and_give_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let _ = filled(&at("other"), 0..10).export(&at("bundle"), "app 1.2", |_| true).unwrap();
+    let bundle = Bundle::open(&at("bundle")).unwrap();
+    let store = DiskStore::open(config(&at("own")).0).unwrap();
+    let local = Entry::ptx("another lowering", std::time::Duration::ZERO);
+    let _ = store.store(key(0), &local);
+    let _ = store.store(key(1), &entry(1));
+    let imported = store.import(&bundle).unwrap();
+    assert_eq!((imported.added, imported.already_there, imported.kept), (8, 1, 1));
+    let found = store.load(key(5)).hit().unwrap();
+    assert_eq!(found.attributes.text(Attributes::ORIGIN), Some("app 1.2"));
+    assert_eq!(store.load(key(0)).hit().unwrap().payload, local.payload);
+    assert!(matches!(store.store(key(5), &local), Stored::PublishedOverImported));
+    assert_eq!(store.import(&bundle).unwrap().added, 0);
+    let (config, _) = config(&at("own"));
+    let reader = DiskStore::open(Config { mode: Mode::ReadOnly, ..config }).unwrap();
+    assert!(matches!(reader.import(&bundle), Err(DiskError::NotWritable)));
+}
+
+#[test]
+fn a_damaged_bundle_never_gives_wrong_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bundle");
+    let store = filled(&folder.path().join("store"), 0..3);
+    let _ = store.export(&path, "name", |_| true).unwrap();
+    let whole = fs::read(&path).unwrap();
+    let never_wrong = |bytes: &[u8], what: &str| {
+        fs::write(&path, bytes).unwrap();
+        let Ok(bundle) = Bundle::open(&path) else { return };
+        let whole = (0..3)
+            .filter(|number| match bundle.load(key(*number)) {
+                Load::Hit(entry) => {
+                    assert_eq!(entry.payload, Payload::Ptx(text(*number).into()), "{what}");
+                    true
+                }
+                _ => false,
+            })
+            .count();
+        assert!(whole < 3, "{what}: not noticed");
+    };
+    for at in 0..whole.len() {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0xFF;
+        never_wrong(&flipped, &format!("byte {at} flipped"));
+    }
+    for length in 0..whole.len() {
+        never_wrong(&whole[..length], &format!("cut to {length}"));
+    }
+    for foreign in [vec![], b"text".to_vec(), vec![0xFF; 1000], ptx_disk::format::MAGIC.repeat(50)]
+    {
+        fs::write(&path, &foreign).unwrap();
+        assert!(matches!(Bundle::open(&path), Err(DiskError::NotABundle { .. })));
+    }
+    assert!(matches!(Bundle::open(folder.path()), Err(DiskError::NotABundle { .. })));
+}
+
+#[test]
+fn verifying_finds_what_is_damaged_and_sets_it_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let store = filled(&root, 0..10);
+    fs::write(path_of(&root, 4), "damaged").unwrap();
+    fs::write(path_of(&root, 5).with_extension("other-entry"), "of another release").unwrap();
+    // Stored bytes that are sound and decode, but not to the content that was meant.
+    let bytes = fs::read(path_of(&root, 6)).unwrap();
+    let (mut header, payload) = ptx_disk::format::Header::read(&bytes).unwrap();
+    header.content_digest = ptx_key::Digest::of_bytes(b"other");
+    fs::write(path_of(&root, 6), [&header.to_bytes().unwrap(), payload].concat()).unwrap();
+    let verified = store.verify().unwrap();
+    assert_eq!((verified.whole, verified.damaged, verified.left_alone), (8, 2, 0));
+    assert_eq!(store.verify().unwrap().damaged, 0);
+    assert_eq!(store.keys().unwrap().len(), 8);
+    assert_eq!(store.statistics().quarantined, 2);
+}
+
+#[test]
+fn an_export_that_fails_leaves_nothing() {
+    let (store, folder) = store();
+    let _ = store.store(key(1), &entry(1));
+    assert!(store.export(&folder.path().join("none/bundle"), "name", |_| true).is_err());
+    let error = store.export(&folder.path().join("bundle"), &"n".repeat(256), |_| true);
+    assert!(matches!(error, Err(DiskError::BadSetting { .. })));
+    assert!(store.export(folder.path(), "name", |_| true).is_err(), "over a folder");
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
