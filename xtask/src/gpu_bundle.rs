@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::run::{Outcome, cargo, command, output, read, root, run as execute, write};
+use crate::run::{
+    Outcome, at, cargo, command, entries, make_folder, output, read, root, run as execute, write,
+};
 
 const RUN: &str = "\
 #!/usr/bin/env bash
@@ -25,60 +27,36 @@ done
 exit $status
 ";
 
+const TESTS: [&str; 6] = ["test", "--no-run", "--package", "ptx-tests", "--test", "suite"];
+const BINARY: [&str; 3] = ["build", "--package", "ptx-cli"];
+
 pub(crate) fn run() -> Outcome {
     let stub = stub()?;
-    let bundle = root().join(".gpu");
-    if bundle.exists() {
-        std::fs::remove_dir_all(&bundle)
-            .map_err(|error| format!("{}: {error}", bundle.display()))?;
-    }
-    std::fs::create_dir_all(&bundle).map_err(|error| format!("{}: {error}", bundle.display()))?;
     // A target folder of its own: the feature changes what half the workspace is built from.
     let target = root().join("target/gpu");
     let cargo_for_gpu = |arguments: &[&str]| {
         let mut cargo = cargo(arguments);
+        cargo.args(["--release", "--features", "cuda"]);
         cargo.env("CUDA_LIBRARY_PATH", &stub).env("CARGO_TARGET_DIR", &target);
         cargo.env("RUSTFLAGS", "-C strip=symbols");
         cargo
     };
-    let tests = [
-        "test",
-        "--release",
-        "--no-run",
-        "--package",
-        "ptx-tests",
-        "--test",
-        "suite",
-        "--features",
-        "cuda",
-    ];
-    let built = output(&mut cargo_for_gpu(&tests))?;
+    let built = output(&mut cargo_for_gpu(&TESTS))?;
     let said = String::from_utf8_lossy(&built.stderr).into_owned();
     if !built.status.success() {
         return Err(said);
     }
-    let executables = said.lines().filter_map(|line| {
-        Some(
-            line.trim()
-                .strip_prefix("Executable ")?
-                .rsplit_once('(')?
-                .1
-                .trim_end_matches(')')
-                .to_owned(),
-        )
-    });
-    for executable in executables {
-        let name = Path::new(&executable).file_name().unwrap_or_default();
-        copy(&root().join(&executable), &bundle.join(name))?;
+    execute(&mut cargo_for_gpu(&BINARY))?;
+
+    let bundle = root().join(".gpu");
+    if bundle.exists() {
+        std::fs::remove_dir_all(&bundle).map_err(at(&bundle))?;
     }
-    execute(&mut cargo_for_gpu(&[
-        "build",
-        "--release",
-        "--package",
-        "ptx-cli",
-        "--features",
-        "cuda",
-    ]))?;
+    make_folder(&bundle)?;
+    for executable in said.lines().filter_map(executable) {
+        let name = Path::new(executable).file_name().unwrap_or_default();
+        copy(&root().join(executable), &bundle.join(name))?;
+    }
     copy(&target.join("release/ptx"), &bundle.join("ptx"))?;
     write(&bundle.join("run.sh"), RUN)?;
     execute(&mut command("chmod", &["+x", ".gpu/run.sh"]))?;
@@ -86,32 +64,32 @@ pub(crate) fn run() -> Outcome {
     Ok(())
 }
 
+/// The path in a line such as `  Executable suite/main.rs (target/release/deps/suite-12ab)`.
+fn executable(line: &str) -> Option<&str> {
+    let (_, path) = line.trim().strip_prefix("Executable ")?.rsplit_once('(')?;
+    path.strip_suffix(')')
+}
+
 fn copy(from: &Path, to: &Path) -> Outcome {
-    let bytes = std::fs::copy(from, to).map_err(|error| format!("{}: {error}", from.display()))?;
-    println!("{:>10} bytes  {}", bytes, to.display());
+    let bytes = std::fs::copy(from, to).map_err(at(from))?;
+    println!("{bytes:>10} bytes  {}", to.display());
     Ok(())
 }
 
-/// The folder of the stub, as `cust`'s build script expects a toolkit.
+/// A folder that `cust`'s build script takes for a toolkit.
 fn stub() -> Outcome<PathBuf> {
     let folder = root().join("target/gpu-stub");
     let libraries = folder.join("lib64/stubs");
-    std::fs::create_dir_all(&libraries)
-        .map_err(|error| format!("{}: {error}", libraries.display()))?;
-    let include = folder.join("include");
-    std::fs::create_dir_all(&include).map_err(|error| format!("{}: {error}", include.display()))?;
-    write(&include.join("cuda.h"), "")?;
+    make_folder(&libraries)?;
     let mut source = String::new();
     for symbol in symbols()? {
+        // CUDA_ERROR_NOT_INITIALIZED, should anything ever call it.
         let _ = writeln!(source, "int {symbol}(void) {{ return 3; }}");
     }
     let (code, library) = (folder.join("libcuda.c"), libraries.join("libcuda.so"));
     write(&code, &source)?;
-    execute(
-        command("cc", &["-shared", "-fPIC", "-w", "-Wl,-soname,libcuda.so.1", "-o"])
-            .arg(&library)
-            .arg(&code),
-    )?;
+    let options = ["-shared", "-fPIC", "-w", "-Wl,-soname,libcuda.so.1", "-o"];
+    execute(command("cc", &options).arg(&library).arg(&code))?;
     Ok(folder)
 }
 
@@ -119,14 +97,14 @@ fn stub() -> Outcome<PathBuf> {
 fn symbols() -> Outcome<BTreeSet<String>> {
     execute(&mut cargo(&["fetch", "--quiet"]))?;
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
     let registry = home.ok_or("neither CARGO_HOME nor HOME is set")?.join("registry/src");
     let mut symbols = BTreeSet::new();
-    for index in folders(&registry)? {
-        for package in folders(&index)? {
+    for index in entries(&registry)? {
+        for package in entries(&index)? {
             let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if name.starts_with("cust_raw-") {
-                collect(&package.join("src"), &mut symbols)?;
+                symbols.extend(declared(&read(&package.join("src/cuda.rs"))?));
             }
         }
     }
@@ -136,23 +114,26 @@ fn symbols() -> Outcome<BTreeSet<String>> {
     Ok(symbols)
 }
 
-fn folders(folder: &Path) -> Outcome<Vec<PathBuf>> {
-    let entries =
-        std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
+fn declared(source: &str) -> impl Iterator<Item = String> {
+    let functions = source.lines().filter_map(|line| line.trim().strip_prefix("pub fn cu"));
+    functions.filter_map(|rest| Some(format!("cu{}", rest.split_once('(')?.0)))
 }
 
-fn collect(folder: &Path, symbols: &mut BTreeSet<String>) -> Outcome {
-    for path in folders(folder)? {
-        if path.is_dir() {
-            collect(&path, symbols)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            for line in read(&path)?.lines() {
-                let declared = line.trim_start().strip_prefix("pub fn cu");
-                let name = declared.and_then(|rest| rest.split('(').next());
-                symbols.extend(name.map(|name| format!("cu{name}")));
-            }
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_executable_is_found_in_what_cargo_says() {
+        let line = "  Executable suite/main.rs (target/release/deps/suite-12ab)";
+        assert_eq!(executable(line), Some("target/release/deps/suite-12ab"));
+        assert_eq!(executable("   Compiling ptx-tests v0.1.0 (/tests)"), None);
     }
-    Ok(())
+
+    #[test]
+    fn symbols_are_the_functions_that_begin_with_cu() {
+        let source = "extern \"C\" {\n    pub fn cuInit(Flags: c_uint) -> CUresult;\n    \
+                      pub fn other();\n    pub fn cuMemAlloc_v2(\n}";
+        assert_eq!(declared(source).collect::<Vec<_>>(), ["cuInit", "cuMemAlloc_v2"]);
+    }
 }

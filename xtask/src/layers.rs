@@ -1,6 +1,6 @@
 //! No crate depends upwards.
 
-use crate::run::{Outcome, cargo, read, root, text};
+use crate::run::{Outcome, cargo, entries, read, root, text};
 
 /// The crates, lowest first, with what each may depend on of ours.
 ///
@@ -18,18 +18,13 @@ const LAYERS: [(&str, &[&str]); 7] = [
 
 pub(crate) fn check() -> Outcome {
     let mut wrong = Vec::new();
-    for entry in std::fs::read_dir(root().join("crates")).map_err(|error| error.to_string())? {
-        let name = entry.map_err(|error| error.to_string())?.file_name();
-        let name = name.to_string_lossy().into_owned();
+    for folder in entries(&root().join("crates"))? {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some((_, allowed)) = LAYERS.iter().find(|(known, _)| *known == name) else {
             wrong.push(format!("{name} has no layer: give it one in xtask/src/layers.rs"));
             continue;
         };
-        for dependency in ours(&name)? {
-            if !allowed.contains(&dependency.as_str()) {
-                wrong.push(format!("{name} depends on {dependency}, which is not below it"));
-            }
-        }
+        wrong.extend(upward(&name, allowed, &dependencies(&name)?));
     }
     // Of the disk store only the tier's trait needs the memory cache.
     let disk = read(&root().join("crates/ptx-disk/Cargo.toml"))?;
@@ -39,22 +34,47 @@ pub(crate) fn check() -> Outcome {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
-fn ours(package: &str) -> Outcome<Vec<String>> {
-    let tree = text(&mut cargo(&[
+/// What `name` depends on of ours and may not.
+fn upward(name: &str, allowed: &[&str], tree: &str) -> Vec<String> {
+    let dependencies = tree.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    dependencies
+        .filter(|dependency| LAYERS.iter().any(|(known, _)| known == dependency))
+        .filter(|dependency| !allowed.contains(dependency))
+        .map(|dependency| format!("{name} depends on {dependency}, which is not below it"))
+        .collect()
+}
+
+/// The package and, under it, what it depends on itself, one a line.
+fn dependencies(package: &str) -> Outcome<String> {
+    text(&mut cargo(&[
         "tree",
         "--package",
         package,
         "--all-features",
         "--edges",
         "normal,build,dev",
+        "--target",
+        "all",
         "--depth",
         "1",
         "--prefix",
         "none",
         "--format",
         "{p}",
-    ]))?;
-    let names = tree.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-    let ours = names.filter(|name| LAYERS.iter().any(|(known, _)| known == name));
-    Ok(ours.map(str::to_owned).collect())
+    ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::upward;
+
+    #[test]
+    fn only_dependencies_of_ours_that_are_not_allowed_are_upward() {
+        let tree =
+            "ptx-cache v0.1.0 (/r)\nahash v0.8.12\nptx-disk v0.1.0 (/r)\nptx-key v0.1.0 (/r)";
+        assert_eq!(
+            upward("ptx-cache", &["ptx-key"], tree),
+            ["ptx-cache depends on ptx-disk, which is not below it"]
+        );
+    }
 }

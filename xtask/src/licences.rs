@@ -4,10 +4,12 @@
 //! cannot fetch one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Peekable;
+use std::str::SplitWhitespace;
 
-use crate::run::{Outcome, cargo, text};
+use crate::run::{Outcome, cargo, root, text};
 
-/// A licence expression is fine if one of its alternatives names only these.
+/// Licences that whoever uses this project under either of its own can keep to.
 const FINE: [&str; 12] = [
     "MIT",
     "Apache-2.0",
@@ -30,6 +32,8 @@ pub(crate) fn check() -> Outcome {
         "--all-features",
         "--edges",
         "normal,build,dev",
+        "--target",
+        "all",
         "--prefix",
         "none",
         "--format",
@@ -49,7 +53,7 @@ pub(crate) fn check() -> Outcome {
         versions.entry(name).or_default().insert(version);
         if let Some(from) = words.next()
             && from != "(proc-macro)"
-            && !from.contains(&*crate::run::root().to_string_lossy())
+            && !from.contains(&*root().to_string_lossy())
         {
             wrong.push(format!("{name} {version} is not from crates.io: {from}"));
         }
@@ -65,9 +69,68 @@ pub(crate) fn check() -> Outcome {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
+/// Evaluates an SPDX expression, in which `AND` binds closer than `OR`.
 fn is_fine(expression: &str) -> bool {
-    let plain = expression.replace(['(', ')'], "").replace('/', " OR ");
-    plain
-        .split(" OR ")
-        .any(|alternative| alternative.split(" AND ").all(|licence| FINE.contains(&licence.trim())))
+    // Older packages write `MIT/Apache-2.0`.
+    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
+    let mut words = spaced.split_whitespace().peekable();
+    any(&mut words) && words.next().is_none()
+}
+
+type Words<'e, 'i> = &'i mut Peekable<SplitWhitespace<'e>>;
+
+fn any(words: Words<'_, '_>) -> bool {
+    let mut fine = all(words);
+    while words.next_if_eq(&"OR").is_some() {
+        fine |= all(words);
+    }
+    fine
+}
+
+fn all(words: Words<'_, '_>) -> bool {
+    let mut fine = one(words);
+    while words.next_if_eq(&"AND").is_some() {
+        fine &= one(words);
+    }
+    fine
+}
+
+fn one(words: Words<'_, '_>) -> bool {
+    if words.next_if_eq(&"(").is_some() {
+        return any(words) && words.next() == Some(")");
+    }
+    let mut licence = words.next().unwrap_or_default().to_owned();
+    if words.next_if_eq(&"WITH").is_some() {
+        licence = format!("{licence} WITH {}", words.next().unwrap_or_default());
+    }
+    FINE.contains(&licence.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_fine;
+
+    #[test]
+    fn alternatives_need_one_fine_licence_and_conjunctions_need_all() {
+        for fine in [
+            "MIT",
+            "MIT/Apache-2.0",
+            "GPL-3.0 OR MIT",
+            "(MIT OR GPL-3.0) AND Unicode-3.0",
+            "Apache-2.0 WITH LLVM-exception OR GPL-2.0",
+        ] {
+            assert!(is_fine(fine), "{fine}");
+        }
+        for bad in [
+            "",
+            "GPL-3.0",
+            "(MIT OR Apache-2.0) AND GPL-3.0",
+            "MIT AND GPL-3.0",
+            "MIT WITH strings-attached",
+            "(MIT",
+            "MIT Apache-2.0",
+        ] {
+            assert!(!is_fine(bad), "{bad}");
+        }
+    }
 }

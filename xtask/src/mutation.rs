@@ -2,149 +2,118 @@
 //! weakened, one at a time; a test must notice each.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
-use crate::run::{Outcome, cargo, command, read, root, text, write};
+use crate::run::{Outcome, at, cargo, make_folder, output, read, root, sources, text, write};
+
+mod weakenings;
+
+use weakenings::WEAKENINGS;
 
 /// Files whose statements between `// mutation:begin` and `// mutation:end` are deleted in turn.
 const FIELDS: [&str; 2] = ["crates/ptx-key/src/builder.rs", "crates/ptx-key/src/module.rs"];
 
-/// One weakening: what it is, the file, the code, and what takes its place.
-type Weakening = (&'static str, &'static str, &'static str, &'static str);
+const CACHE: &str = "crates/ptx-cache/src";
 
-const WEAKENINGS: [Weakening; 14] = [
-    (
-        "publish: Release store to Relaxed",
-        "table.rs",
-        "store(tagged, Ordering::Release)",
-        "store(tagged, Ordering::Relaxed)",
-    ),
-    (
-        "find: Acquire load to Relaxed",
-        "table.rs",
-        "let word = self.word(group).load(Ordering::Acquire);",
-        "let word = self.word(group).load(Ordering::Relaxed);",
-    ),
-    (
-        "take: Release store to Relaxed",
-        "table.rs",
-        "position, DEAD), Ordering::Release",
-        "position, DEAD), Ordering::Relaxed",
-    ),
-    ("table swap: AcqRel to Relaxed", "shard.rs", "Ordering::AcqRel", "Ordering::Relaxed"),
-    (
-        "table load: Acquire to Relaxed",
-        "shard.rs",
-        "self.table.load(Ordering::Acquire, guard)",
-        "self.table.load(Ordering::Relaxed, guard)",
-    ),
-    (
-        "remove: dropped at once",
-        "shard.rs",
-        "guard.defer(move || drop(value));\n        Some(slot)",
-        "drop(value);\n        Some(slot)",
-    ),
-    (
-        "replace: dropped at once",
-        "shard.rs",
-        "guard.defer(move || drop(value));\n        }\n        replaced",
-        "drop(value);\n        }\n        replaced",
-    ),
-    (
-        "old table freed at once",
-        "shard.rs",
-        "unsafe { guard.defer_destroy(old) };",
-        "drop(unsafe { old.into_owned() });",
-    ),
-    (
-        "join: no second look",
-        "flight.rs",
-        "if let Some(value) = published() {",
-        "if let Some(value) = published().filter(|_| false) {",
-    ),
-    ("a dropped leader lands nothing", "flight.rs", "self.set(Err(CacheError::Panicked));", ""),
-    ("landing wakes nobody", "flight.rs", "self.flight.landing.notify_all();", ""),
-    ("circles are not refused", "waits.rs", "return Err(Refusal::Circle);", "break;"),
-    (
-        "reserve: load and store",
-        "accounting.rs",
-        "self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()",
-        "fits(self.0.load(Ordering::Relaxed)).map(|n| self.0.store(n, Ordering::Relaxed)).is_some()",
-    ),
-    (
-        "release: load and store",
-        "accounting.rs",
-        "self.0.fetch_sub(pack(Resident { entries: 1, bytes: weight }), Ordering::Relaxed);",
-        "let n = self.0.load(Ordering::Relaxed); self.0.store(n - pack(Resident { entries: 1, bytes: weight }), Ordering::Relaxed);",
-    ),
-];
+/// One change to one file, and how to run the tests that must notice it.
+struct Mutant {
+    name: String,
+    file: PathBuf,
+    source: String,
+    tests: fn(&Workspace) -> Outcome<Vec<String>>,
+}
 
-pub(crate) fn run() -> Outcome {
-    let copy = copied_workspace()?;
+/// A copy of the sources, so that a mutant never meets real work.
+struct Workspace {
+    folder: PathBuf,
+}
+
+/// Every mutant, or those whose file's path contains `part`.
+pub(crate) fn run(arguments: &[String]) -> Outcome {
+    let part = arguments.first().map_or("", String::as_str);
+    let workspace = Workspace::copy()?;
+    let mut mutants = deletions(&workspace)?;
+    mutants.extend(weakenings(&workspace)?);
+    mutants.retain(|mutant| mutant.file.to_string_lossy().contains(part));
+    if mutants.is_empty() {
+        return Err(format!("no mutants in files of a name with `{part}`"));
+    }
+    for tests in [key_tests, loom_models] {
+        if mutants.iter().any(|mutant| std::ptr::fn_addr_eq(mutant.tests, tests)) {
+            let failing = tests(&workspace)?;
+            if !failing.is_empty() {
+                return Err(format!("these fail without a mutant: {}", failing.join(", ")));
+            }
+        }
+    }
+    println!("| mutant | noticed by |\n| --- | --- |");
     let mut survivors = 0;
-    for file in FIELDS {
-        let path = copy.join(file);
-        let source = read(&path)?;
-        for (from, to) in statements(&source) {
-            let name = source.get(from..to).unwrap_or_default().split_whitespace();
-            let name: String = name.collect::<Vec<_>>().join(" ").chars().take(72).collect();
-            write(
-                &path,
-                &[source.get(..from), source.get(to..)].map(Option::unwrap_or_default).concat(),
-            )?;
-            survivors += usize::from(!report(&name, &key_tests(&copy)?));
-        }
-        write(&path, &source)?;
+    for mutant in &mutants {
+        let path = workspace.folder.join(&mutant.file);
+        let whole = read(&path)?;
+        write(&path, &mutant.source)?;
+        let noticed = (mutant.tests)(&workspace)?;
+        write(&path, &whole)?;
+        survivors += usize::from(noticed.is_empty());
+        let tests = if noticed.is_empty() { "SURVIVED".to_owned() } else { noticed.join(", ") };
+        println!("| `{}` | {tests} |", mutant.name);
     }
-    for (name, file, code, weakened) in WEAKENINGS {
-        let path = copy.join("crates/ptx-cache/src").join(file);
-        let source = read(&path)?;
-        if !source.contains(code) {
-            return Err(format!("{name}: {file} has no longer `{code}`"));
-        }
-        write(&path, &source.replacen(code, weakened, 1))?;
-        survivors += usize::from(!report(name, &loom_models(&copy)?));
-        write(&path, &source)?;
-    }
+    println!("{} mutants, {survivors} survived", mutants.len());
     if survivors == 0 { Ok(()) } else { Err(format!("{survivors} mutants survived")) }
 }
 
-/// Prints a row; whether any test noticed.
-fn report(mutant: &str, noticed: &[String]) -> bool {
-    let tests = if noticed.is_empty() { "SURVIVED".to_owned() } else { noticed.join(", ") };
-    println!("| `{mutant}` | {tests} |");
-    !noticed.is_empty()
+fn deletions(workspace: &Workspace) -> Outcome<Vec<Mutant>> {
+    let mut mutants = Vec::new();
+    for file in FIELDS {
+        let source = read(&workspace.folder.join(file))?;
+        let found = statements(&source);
+        if found.is_empty() {
+            return Err(format!("{file}: no statements between the marks of the mutation check"));
+        }
+        mutants.extend(found.into_iter().map(|(before, statement, after)| Mutant {
+            name: statement.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|"),
+            file: file.into(),
+            source: [before, after].concat(),
+            tests: key_tests,
+        }));
+    }
+    Ok(mutants)
 }
 
-/// The sources that git knows, in a folder of their own, so that a mutant never meets real work.
-fn copied_workspace() -> Outcome<PathBuf> {
-    let copy = root().join("target/mutation/workspace");
-    if copy.exists() {
-        std::fs::remove_dir_all(&copy).map_err(|error| format!("{}: {error}", copy.display()))?;
-    }
-    for file in text(&mut command("git", &["ls-files"]))?.lines() {
-        let (from, to) = (root().join(file), copy.join(file));
-        let folder = to.parent().unwrap_or(&copy);
-        std::fs::create_dir_all(folder)
-            .map_err(|error| format!("{}: {error}", folder.display()))?;
-        std::fs::copy(&from, &to).map_err(|error| format!("{}: {error}", from.display()))?;
-    }
-    Ok(copy)
+fn weakenings(workspace: &Workspace) -> Outcome<Vec<Mutant>> {
+    let mutants = WEAKENINGS.iter().map(|weakening| {
+        let file = Path::new(CACHE).join(weakening.file);
+        let source = read(&workspace.folder.join(&file))?;
+        if !source.contains(weakening.code) {
+            return Err(format!("{}: {CACHE}/{} has it no longer", weakening.name, weakening.file));
+        }
+        Ok(Mutant {
+            name: weakening.name.to_owned(),
+            source: source.replacen(weakening.code, weakening.weakened, 1),
+            file,
+            tests: loom_models,
+        })
+    });
+    mutants.collect()
 }
 
-/// Byte ranges of the statements between the marks. A statement ends with a line that ends with
-/// `;` at the indentation of its first line.
-fn statements(source: &str) -> Vec<(usize, usize)> {
+/// The statements between the marks, each with what is before and after it. A statement ends with
+/// a line that ends with `;` where as many brackets were closed as opened.
+fn statements(source: &str) -> Vec<(&str, &str, &str)> {
     let mut found = Vec::new();
-    let (mut inside, mut begun, mut offset) = (false, None, 0);
+    let (mut inside, mut begun, mut depth, mut offset) = (false, None, 0_usize, 0);
     for line in source.split_inclusive('\n') {
-        let (indent, code) = (line.len() - line.trim_start().len(), line.trim());
+        let code = line.trim();
         if code == "// mutation:begin" || code == "// mutation:end" {
             inside = code.ends_with("begin");
         } else if inside && !code.is_empty() && !code.starts_with("//") {
-            let (start, first_indent) = *begun.get_or_insert((offset, indent));
-            if code.ends_with(';') && indent == first_indent {
-                found.push((start, offset + line.len()));
+            let start = *begun.get_or_insert(offset);
+            depth += code.matches(['(', '[', '{']).count();
+            depth = depth.saturating_sub(code.matches([')', ']', '}']).count());
+            if code.ends_with(';') && depth == 0 {
+                let (head, after) = source.split_at(offset + line.len());
+                let (before, statement) = head.split_at(start);
+                found.push((before, statement, after));
                 begun = None;
             }
         }
@@ -153,56 +122,105 @@ fn statements(source: &str) -> Vec<(usize, usize)> {
     found
 }
 
-fn key_tests(copy: &Path) -> Outcome<Vec<String>> {
-    let arguments = [
-        "test",
-        "--package",
-        "ptx-key",
-        "--package",
-        "ptx-tests",
-        "--no-fail-fast",
-        "--lib",
-        "--tests",
-    ];
-    let mut command = cargo(&arguments);
-    command.env("RUSTFLAGS", "-Awarnings").env("PTX_CORPUS", root().join("../shared/corpus"));
-    failures(&mut command, copy)
+impl Workspace {
+    fn copy() -> Outcome<Self> {
+        let folder = root().join("target/mutation/workspace");
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).map_err(at(&folder))?;
+        }
+        for file in sources()? {
+            let (from, to) = (root().join(&file), folder.join(&file));
+            make_folder(to.parent().unwrap_or(&folder))?;
+            std::fs::copy(&from, &to).map_err(at(&from))?;
+        }
+        Ok(Self { folder })
+    }
+
+    fn cargo(&self, arguments: &[&str], flags: &str) -> Command {
+        let mut cargo = cargo(arguments);
+        cargo.current_dir(&self.folder).env("RUSTFLAGS", flags);
+        cargo.env("CARGO_TARGET_DIR", root().join("target/mutation/target"));
+        cargo
+    }
 }
 
-/// A model that fails may end the process, so each runs in one of its own.
-fn loom_models(copy: &Path) -> Outcome<Vec<String>> {
+/// Which tests of keys fail.
+fn key_tests(workspace: &Workspace) -> Outcome<Vec<String>> {
+    let arguments = ["test", "--package", "ptx-key", "--package", "ptx-tests"];
+    let mut tests = workspace.cargo(&arguments, "-Awarnings");
+    tests.args(["--no-fail-fast", "--lib", "--tests"]);
+    tests.env("PTX_CORPUS", root().join("../shared/corpus"));
+    let output = output(&mut tests)?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let mut failed: Vec<String> = said
+        .lines()
+        .filter_map(|line| {
+            Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.to_owned())
+        })
+        .collect();
+    failed.sort();
+    failed.dedup();
+    if failed.is_empty() && !output.status.success() { Err(broken(&output)) } else { Ok(failed) }
+}
+
+/// Which models fail. One that does may end the process, so each runs in one of its own.
+fn loom_models(workspace: &Workspace) -> Outcome<Vec<String>> {
     let arguments = ["test", "--package", "ptx-cache", "--release", "--lib"];
     let models = |rest: &[&str]| {
-        let mut command = cargo(&arguments);
-        command.args(rest).env("RUSTFLAGS", "--cfg loom --cfg crossbeam_loom -Awarnings");
-        in_copy(&mut command, copy);
-        command
+        let mut models = workspace.cargo(&arguments, "--cfg loom --cfg crossbeam_loom -Awarnings");
+        models.args(rest);
+        models
     };
     let listed = text(&mut models(&["loom_models", "--", "--list"]))?;
-    let mut noticed = Vec::new();
+    let mut failed = Vec::new();
     for model in listed.lines().filter_map(|line| line.strip_suffix(": test")) {
-        let passed = crate::run::output(&mut models(&[model, "--", "--exact"]))?.status.success();
-        noticed.extend((!passed).then(|| model.trim_start_matches("loom_models::").to_owned()));
+        if !output(&mut models(&[model, "--", "--exact"]))?.status.success() {
+            failed.push(model.trim_start_matches("loom_models::").to_owned());
+        }
     }
-    Ok(noticed)
+    Ok(failed)
 }
 
-fn failures(command: &mut Command, copy: &Path) -> Outcome<Vec<String>> {
-    let output = crate::run::output(in_copy(command, copy))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let failed =
-        |line: &str| Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.to_owned());
-    let mut noticed: Vec<String> = said.lines().filter_map(failed).collect();
-    noticed.sort();
-    noticed.dedup();
-    if noticed.is_empty() && !output.status.success() {
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(format!("a mutant did not compile: {errors}"));
-    }
-    Ok(noticed)
+fn broken(output: &Output) -> String {
+    format!(
+        "a mutant did not compile or its tests did not run: {}",
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
-fn in_copy<'c>(command: &'c mut Command, copy: &Path) -> &'c mut Command {
-    let target = copy.parent().unwrap_or(copy).join("target");
-    command.current_dir(copy).env("CARGO_TARGET_DIR", target)
+#[cfg(test)]
+mod tests {
+    use super::statements;
+
+    #[test]
+    fn statements_end_where_their_brackets_are_closed() {
+        let source = "\
+before;
+    // mutation:begin
+    one();
+    // why
+    two(|it| match it {
+        inner => a();
+        _ => {
+            b();
+        }
+    });
+
+    let three =
+        four;
+    five(
+    );
+    // mutation:end
+after;
+";
+        let found: Vec<&str> = statements(source).iter().map(|it| it.1.trim()).collect();
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert_eq!(found[0], "one();");
+        assert!(found[1].starts_with("two(") && found[1].ends_with("});"));
+        assert_eq!(found[2], "let three =\n        four;");
+        assert_eq!(found[3], "five(\n    );");
+        for (before, statement, after) in statements(source) {
+            assert_eq!([before, statement, after].concat(), source);
+        }
+    }
 }

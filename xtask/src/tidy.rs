@@ -1,8 +1,8 @@
 //! Source rules that no other tool checks.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::run::{Outcome, command, read, root, text};
+use crate::run::{Outcome, manifests, read, root, sources};
 
 /// Longest file, in lines, that still is one idea in one sitting.
 const MOST_LINES: usize = 400;
@@ -17,59 +17,125 @@ const UNSAFE: [&str; 3] = [
 /// Names that say nothing.
 const EMPTY_NAMES: [&str; 6] = ["util", "utils", "common", "helper", "helpers", "misc"];
 
+/// Words of unfinished work, and paths of one machine. They are put together here so that this
+/// file does not find itself.
+const UNWANTED: [&str; 5] = [
+    concat!("TO", "DO"),
+    concat!("FIX", "ME"),
+    concat!("XX", "X"),
+    concat!("/ro", "ot/"),
+    concat!("/wo", "rk/"),
+];
+
+/// The lint that denies `unsafe`. Whoever turns it off names it.
+const UNSAFE_LINT: &str = concat!("unsafe", "_code");
+
+/// Kinds of file that people write.
+const WRITTEN: [&str; 6] = ["rs", "toml", "md", "py", "sh", "yml"];
+
 pub(crate) fn run() -> Outcome {
-    let listed =
-        text(&mut command("git", &["ls-files", "--cached", "--others", "--exclude-standard"]))?;
     let mut wrong = Vec::new();
-    for file in listed.lines().filter(|file| !file.starts_with("target/")) {
-        let path = root().join(file);
-        if !path.is_file() {
-            continue;
-        }
-        let stem = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if EMPTY_NAMES.contains(&stem.as_str()) {
+    for file in sources()? {
+        let path = Path::new(&file);
+        if path.components().any(|part| is_empty_name(Path::new(part.as_os_str()))) {
             wrong.push(format!("{file}: a name that says nothing"));
         }
-        if Path::new(file).extension().is_some_and(|extension| extension == "rs") {
-            check_source(file, &path, &mut wrong)?;
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        if WRITTEN.contains(&&*extension) {
+            check_text(&file, &read(&root().join(path))?, &mut wrong);
         }
     }
-    for library in libraries()? {
-        let source = read(&library)?;
-        let runnable = source.contains("//! ```\n");
-        if !source.starts_with("//!") || !runnable {
-            wrong.push(format!("{}: no front page with a runnable example", library.display()));
+    for (folder, manifest) in manifests()? {
+        if !manifest.contains("[lints]\nworkspace = true\n") {
+            wrong.push(format!("{folder}: does not take the workspace's lints"));
+        }
+        let library = root().join(&folder).join("src/lib.rs");
+        if folder.starts_with("crates/") && library.is_file() {
+            let source = read(&library)?;
+            if !has_runnable_example(&source) {
+                wrong.push(format!("{folder}/src/lib.rs: no runnable example on its front page"));
+            }
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
-fn check_source(file: &str, path: &Path, wrong: &mut Vec<String>) -> Outcome {
-    let source = read(path)?;
-    let lines = source.lines().count();
+fn is_empty_name(part: &Path) -> bool {
+    let stem = part.file_stem().unwrap_or_default();
+    EMPTY_NAMES.iter().any(|name| stem == *name)
+}
+
+fn check_text(file: &str, text: &str, wrong: &mut Vec<String>) {
+    for word in UNWANTED.iter().filter(|word| text.contains(**word)) {
+        wrong.push(format!("{file}: {word}"));
+    }
+    if Path::new(file).extension().is_none_or(|extension| extension != "rs") {
+        return;
+    }
+    let lines = text.lines().count();
     if lines > MOST_LINES {
         wrong.push(format!("{file}: {lines} lines; split it where a second question begins"));
     }
-    // The words are put together so that this file does not find itself.
-    for word in [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")] {
-        if source.contains(word) {
-            wrong.push(format!("{file}: {word}"));
-        }
-    }
-    if source.contains('\t') && !file.starts_with("xtask/") {
+    if text.contains('\t') {
         wrong.push(format!("{file}: a tab"));
     }
-    // The compiler denies unsafe code wherever this is not written.
-    let allows_unsafe =
-        source.split("allow(").skip(1).any(|list| list.trim_start().starts_with("unsafe_code"));
-    if allows_unsafe && !UNSAFE.contains(&file) && !file.starts_with("xtask/") {
-        wrong.push(format!("{file}: unsafe outside {}", UNSAFE.join(", ")));
+    match (UNSAFE.contains(&file), text.contains(UNSAFE_LINT)) {
+        (false, true) => wrong.push(format!("{file}: unsafe outside {}", UNSAFE.join(", "))),
+        (true, false) => wrong.push(format!("{file}: needs no unsafe any more; see tidy.rs")),
+        _ => {}
     }
-    Ok(())
 }
 
-fn libraries() -> Outcome<Vec<PathBuf>> {
-    let crates = std::fs::read_dir(root().join("crates")).map_err(|error| error.to_string())?;
-    let libraries = crates.filter_map(|entry| Some(entry.ok()?.path().join("src/lib.rs")));
-    Ok(libraries.filter(|library| library.is_file()).collect())
+/// Whether the first lines, `//!`, hold a block of code that a documentation test runs.
+fn has_runnable_example(source: &str) -> bool {
+    let page = source.lines().map_while(|line| line.strip_prefix("//!"));
+    let mut inside = false;
+    for fence in page.filter_map(|line| line.trim().strip_prefix("```")) {
+        inside = !inside;
+        if inside && fence.is_empty() {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaints(file: &str, text: &str) -> Vec<String> {
+        let mut wrong = Vec::new();
+        check_text(file, text, &mut wrong);
+        wrong
+    }
+
+    #[test]
+    fn each_rule_finds_what_breaks_it() {
+        assert_eq!(complaints("a.rs", &"x\n".repeat(400)), [""; 0]);
+        assert_eq!(complaints("a.rs", &"x\n".repeat(401)).len(), 1);
+        assert_eq!(complaints("a.md", &"x\n".repeat(401)), [""; 0]);
+        assert_eq!(complaints("a.rs", "\tlet x;").len(), 1);
+        for word in UNWANTED {
+            assert_eq!(complaints("a.md", &format!("see {word}x")).len(), 1, "{word}");
+        }
+        let allowing = format!("#![allow({UNSAFE_LINT}, reason = \"because\")]");
+        assert_eq!(complaints("crates/ptx-key/src/lib.rs", &allowing).len(), 1);
+        assert_eq!(complaints(UNSAFE[0], &allowing), [""; 0]);
+        assert_eq!(complaints(UNSAFE[0], "").len(), 1);
+    }
+
+    #[test]
+    fn names_that_say_nothing_are_found_with_and_without_an_extension() {
+        assert!(is_empty_name(Path::new("utils.rs")));
+        assert!(is_empty_name(Path::new("common")));
+        assert!(!is_empty_name(Path::new("common_prefix.rs")));
+    }
+
+    #[test]
+    fn only_a_block_that_runs_is_an_example() {
+        assert!(has_runnable_example("//! What.\n//!\n//! ```\n//! run();\n//! ```\n"));
+        assert!(!has_runnable_example("//! ```text\n//! a drawing\n//! ```\n"));
+        assert!(!has_runnable_example("//! ```no_run\n//! run();\n//! ```\n"));
+        assert!(!has_runnable_example("/// ```\n/// run();\n/// ```\n"));
+    }
 }
