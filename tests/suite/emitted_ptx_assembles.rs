@@ -80,10 +80,10 @@ fn every_reference_kernel_for_every_target_with_and_without_features() {
     let mut jobs = Vec::new();
     for reference in &references {
         for target in TARGETS {
-            let all = FeatureFlags::from_iter(features_of(target));
+            let all = FeatureFlags::of(features_of(target));
             jobs.push((&reference.kernel, target, configuration(target, all)));
             // Halves need their feature; nothing else does.
-            let few = FeatureFlags::from_iter([Feature::F16]);
+            let few = FeatureFlags::of([Feature::F16]);
             jobs.push((&reference.kernel, target, configuration(target, few)));
         }
     }
@@ -109,7 +109,7 @@ fn every_reference_kernel_under_every_policy() {
     for reference in &references {
         for policy in &policies {
             for features in [vec![Feature::F16], features_of("sm_90a")] {
-                let features = FeatureFlags::from_iter(features);
+                let features = FeatureFlags::of(features);
                 let base = configuration("sm_90a", features);
                 jobs.push((
                     &reference.kernel,
@@ -130,7 +130,7 @@ fn generated_kernels() {
     let mut runner = TestRunner::new(Config { cases: 64, ..Config::default() });
     let subsets = prop::sample::subsequence(Feature::ALL.to_vec(), 0..=Feature::ALL.len());
     let runs = runner.run(&(ptx_ir::arbitrary::kernel(), subsets), |(kernel, features)| {
-        let features = FeatureFlags::from_iter(features).with(Feature::F16);
+        let features = FeatureFlags::of(features).with(Feature::F16);
         assemble(&ptxas, &kernel, &configuration("sm_90", features), "sm_90");
         Ok(())
     });

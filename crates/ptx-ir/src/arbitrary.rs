@@ -92,7 +92,7 @@ fn body() -> impl Strategy<Value = Vec<Statement>> {
 
 /// Expressions of this type.
 pub fn expression(kind: Type) -> BoxedStrategy<Expression> {
-    nested(kind, 3)
+    nested(kind, 2)
 }
 
 fn nested(kind: Type, depth: u32) -> BoxedStrategy<Expression> {

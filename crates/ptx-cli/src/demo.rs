@@ -1,0 +1,180 @@
+//! The main job: cold, from memory, and from disk after all process state is gone.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use ptx_cache::{Config, Lowered, PtxCache, PtxSnapshot, ServedPtx, Store, WritePolicy};
+use ptx_disk::DiskStore;
+
+use crate::programs::{self, Program};
+use crate::{Demo, format, store};
+
+/// Requests from memory, of which the median is shown.
+const HITS: usize = 9;
+
+/// A request as it was served.
+struct Request {
+    served: ServedPtx,
+    /// The whole request.
+    took: Duration,
+    /// The lowering within it.
+    lowering: Duration,
+}
+
+/// One program's way through the three parts of the demo.
+struct Row {
+    cold: Request,
+    memory: Request,
+    disk: Request,
+}
+
+pub(crate) fn run(demo: &Demo) -> anyhow::Result<()> {
+    let programs = match &demo.corpus {
+        Some(folder) => programs::files(folder)?,
+        None => programs::reference_programs(&demo.target)?,
+    };
+    let temporary = match &demo.store {
+        Some(_) => None,
+        None => Some(tempfile::tempdir().context("cannot make a temporary folder for the store")?),
+    };
+    let inside = temporary.as_ref().map(|folder| folder.path().join("store"));
+    let folder = demo.store.as_deref().or(inside.as_deref());
+
+    let first_disk = Arc::new(store::open(folder)?);
+    let first = cache(&first_disk);
+    let cold = request_all(&first, &programs)?;
+    let mut memory = Vec::with_capacity(programs.len());
+    for program in &programs {
+        let mut hits =
+            (0..HITS).map(|_| request(&first, program)).collect::<Result<Vec<_>, _>>()?;
+        hits.sort_by_key(|hit| hit.took);
+        memory.push(hits.swap_remove(HITS / 2));
+    }
+    let first_counts = (first.snapshot(), first_disk.statistics());
+    // All that this process knows goes; the store's folder stays.
+    drop((first, first_disk));
+
+    let second_disk = Arc::new(store::open(folder)?);
+    let second = cache(&second_disk);
+    let disk = request_all(&second, &programs)?;
+    let second_counts = (second.snapshot(), second_disk.statistics());
+
+    let mut rows = Vec::with_capacity(programs.len());
+    for ((cold, memory), disk) in cold.into_iter().zip(memory).zip(disk) {
+        let text = &cold.served.text;
+        ensure!(
+            *text == memory.served.text && *text == disk.served.text,
+            "the texts that were served for one key differ; please report this"
+        );
+        rows.push(Row { cold, memory, disk });
+    }
+    print_rows(&programs, &rows);
+    println!("\nfirst life of the process");
+    print_counts(&first_counts);
+    println!("\nsecond life, on the same folder");
+    print_counts(&second_counts);
+    on_the_gpu(&programs, &rows)
+}
+
+fn cache(disk: &Arc<DiskStore>) -> PtxCache {
+    let tier: Arc<dyn Store> = Arc::<DiskStore>::clone(disk);
+    PtxCache::with_tiers(Config::default(), vec![tier], WritePolicy::Ignore)
+}
+
+fn request_all(cache: &PtxCache, programs: &[Program]) -> anyhow::Result<Vec<Request>> {
+    programs.iter().map(|program| request(cache, program)).collect()
+}
+
+fn request(cache: &PtxCache, program: &Program) -> anyhow::Result<Request> {
+    let key = program.trace.key();
+    let mut lowering = Duration::ZERO;
+    let lower = || {
+        let started = Instant::now();
+        let text = program.lower();
+        lowering = started.elapsed();
+        text.map(|text| Lowered::from(text).with_trace(program.trace.clone()))
+    };
+    let started = Instant::now();
+    let served = cache.serve(&key, lower);
+    let took = started.elapsed();
+    let served = served.with_context(|| format!("`{}`", program.name))?;
+    Ok(Request { served, took, lowering })
+}
+
+fn print_rows(programs: &[Program], rows: &[Row]) {
+    let lines: Vec<[String; 9]> = programs
+        .iter()
+        .zip(rows)
+        .map(|(program, Row { cold, memory, disk })| {
+            let sources = [cold, memory, disk].map(|request| request.served.source.to_string());
+            [
+                program.name.clone(),
+                program.configuration.target.to_string(),
+                program.features.to_owned(),
+                cold.served.text.len().to_string(),
+                format::time(cold.lowering),
+                format::time(cold.took),
+                format::time(disk.took),
+                format::time(memory.took),
+                sources.join(", "),
+            ]
+        })
+        .collect();
+    format::table(
+        [
+            "kernel",
+            "target",
+            "features",
+            "PTX bytes",
+            "lowering",
+            "cold request",
+            "disk",
+            "memory",
+            "served from",
+        ],
+        [false, false, false, true, true, true, true, true, false],
+        &lines,
+    );
+}
+
+fn print_counts((cache, disk): &(PtxSnapshot, ptx_disk::Statistics)) {
+    let memory = &cache.memory;
+    println!(
+        "  memory: {} entries, {} bytes; {} hits, {} misses, {} coalesced, {} failed; {} entries \
+         and {} bytes evicted",
+        memory.resident.entries,
+        memory.resident.bytes,
+        memory.hits,
+        memory.misses,
+        memory.coalesced,
+        memory.failed,
+        memory.evicted_entries,
+        memory.evicted_bytes
+    );
+    for tier in &cache.tiers {
+        println!(
+            "  {}: {} hits, {} misses, {} written, {} failed to write, {} quarantined",
+            tier.name, tier.hits, tier.misses, tier.writes, tier.write_failures, tier.quarantined
+        );
+    }
+    println!(
+        "  lowered: {} in {}; {} of lowering saved by the disk; {} published by this process",
+        cache.lowered,
+        format::time(cache.lowering_paid),
+        format::time(cache.lowering_saved_by_tiers),
+        disk.published
+    );
+}
+
+#[cfg(feature = "cuda")]
+fn on_the_gpu(programs: &[Program], rows: &[Row]) -> anyhow::Result<()> {
+    let texts = rows.iter().map(|row| row.disk.served.text.clone());
+    crate::gpu::run(programs, texts)
+}
+
+#[cfg(not(feature = "cuda"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature it can fail")]
+fn on_the_gpu(_: &[Program], _: &[Row]) -> anyhow::Result<()> {
+    Ok(())
+}

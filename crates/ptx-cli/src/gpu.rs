@@ -1,0 +1,105 @@
+//! Each kernel loaded and run on the GPU, and its values checked.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use ptx_cuda::{Argument, Config, Context, CustDriver, Function, ModuleCache, Ptx};
+use ptx_ir::reference::Reference;
+use ptx_ir::{Interface, Parameter};
+
+use crate::format;
+use crate::programs::{Program, Source};
+
+/// Prints a row for each program that this device runs.
+pub(crate) fn run(
+    programs: &[Program],
+    texts: impl Iterator<Item = Arc<str>>,
+) -> anyhow::Result<()> {
+    let context = Context::primary(&CustDriver::new()?, 0)?;
+    let device = context.device();
+    println!("\non {}, driver {}", device.name, context.driver_version());
+    let modules = ModuleCache::new(Config::default());
+    let mut lines = Vec::new();
+    for (program, text) in programs.iter().zip(texts) {
+        let ptx = Ptx::new(text)?;
+        if !ptx.header().runs_on(device.compute_capability) {
+            continue;
+        }
+        let key = context.module_key(&program.trace.key());
+        let named = || format!("`{}` for {}", program.name, program.configuration.target);
+        let load = || -> anyhow::Result<_> {
+            let module = modules
+                .get_or_load(&context, &key, || Ok::<_, ptx_cuda::CudaError>(ptx.clone()))?;
+            let entry = ptx.kernels().next().context("the text has no kernel")?;
+            Ok(module.function(entry)?)
+        };
+        let started = Instant::now();
+        let function = load().with_context(named)?;
+        let cold = started.elapsed();
+        let started = Instant::now();
+        load().with_context(named)?;
+        let warm = started.elapsed();
+        let values = match &program.source {
+            Source::Kernel(reference) => {
+                let interface = Interface::of(&reference.kernel, &program.configuration)?;
+                launch(&function, reference, &interface).with_context(named)?;
+                "right"
+            }
+            Source::File(_) => "loaded, not run",
+        };
+        lines.push([
+            program.name.clone(),
+            program.configuration.target.to_string(),
+            program.features.to_owned(),
+            format::time(cold),
+            format::time(warm),
+            values.to_owned(),
+        ]);
+    }
+    format::table(
+        ["kernel", "target", "features", "load", "memory", "values"],
+        [false, false, false, true, true, false],
+        &lines,
+    );
+    Ok(())
+}
+
+/// Launches the kernel on its inputs and compares what came out.
+fn launch(
+    function: &Function<CustDriver>,
+    reference: &Reference,
+    interface: &Interface,
+) -> anyhow::Result<()> {
+    let [x, y] = reference.work.workgroups(interface);
+    let mut contents: Vec<Vec<u8>> =
+        reference.bindings.iter().map(|binding| binding.before.clone()).collect();
+    let word = |parameter: &Parameter| match parameter {
+        Parameter::Length(slot) => {
+            let bound = reference.bindings.iter().find(|binding| binding.slot == *slot);
+            bound.map_or(0, |binding| binding.length)
+        }
+        Parameter::WorkgroupsX => x,
+        Parameter::WorkgroupsY => y,
+        Parameter::Address(_) => 0,
+    };
+    let words: Vec<[u8; 4]> =
+        interface.parameters.iter().map(|parameter| word(parameter).to_le_bytes()).collect();
+    // Addresses stand in the order of slots, as the bindings do.
+    let mut buffers = contents.iter_mut();
+    let parameters = interface.parameters.iter().zip(&words);
+    let mut arguments = parameters
+        .map(|(parameter, word)| match parameter {
+            Parameter::Address(_) => buffers.next().map(|buffer| Argument::Buffer(buffer)),
+            _ => Some(Argument::Value(word)),
+        })
+        .collect::<Option<Vec<_>>>()
+        .context("the kernel has more buffers than bindings")?;
+    // Persistent workgroups may be fewer than the work has.
+    let grid = if interface.persistent { [3, 1, 1] } else { [x, y, 1] };
+    function.run(grid, interface.workgroup, 0, &mut arguments)?;
+    for (binding, bytes) in reference.bindings.iter().zip(&contents) {
+        binding.check(bytes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! What the demo asks the cache for: reference kernels under several configurations, or the files
+//! of a folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use ptx_cuda::Ptx;
+use ptx_ir::reference::{self, Reference};
+use ptx_key::{
+    Configuration, Contract, Digest, DispatchPolicy, Feature, FeatureFlags, Identity, KeyBuilder,
+    KeyTrace, Lanes, PtxIsa, Target,
+};
+
+/// One request: how it is called in the table, what it is under the key, and how it is lowered.
+pub(crate) struct Program {
+    pub(crate) name: String,
+    pub(crate) features: &'static str,
+    pub(crate) configuration: Configuration,
+    pub(crate) trace: KeyTrace,
+    pub(crate) source: Source,
+}
+
+/// What is lowered.
+pub(crate) enum Source {
+    Kernel(Box<Reference>),
+    File(PathBuf),
+}
+
+/// A file that stands for a program: it is what it holds.
+struct Content(Digest);
+
+impl Identity for Content {
+    fn identify(&self, lanes: &mut Lanes) {
+        lanes.record("file", |lanes| lanes.digest(&self.0));
+    }
+}
+
+impl Program {
+    /// Lowers, or reads the file that stands for the lowering's output.
+    pub(crate) fn lower(&self) -> anyhow::Result<String> {
+        match &self.source {
+            Source::Kernel(reference) => Ok(ptx_ir::lower(&reference.kernel, &self.configuration)?),
+            Source::File(path) => read_ptx(path).map(|ptx| ptx.text().to_string()),
+        }
+    }
+}
+
+fn configuration(name: &str, version: u32, target: Target, isa: PtxIsa) -> Configuration {
+    Configuration {
+        contract: Contract::new(name, version),
+        target,
+        isa,
+        subgroup_size: 32,
+        policy: DispatchPolicy::default(),
+        features: FeatureFlags::new(),
+        toolchain: None,
+    }
+}
+
+/// Every reference kernel for each target, with the features that the target has and without those
+/// that can be done without.
+pub(crate) fn reference_programs(targets: &[Target]) -> anyhow::Result<Vec<Program>> {
+    let targets = match targets {
+        [] => ["sm_75", "sm_90", "sm_90a", "sm_120"]
+            .map(str::parse)
+            .into_iter()
+            .collect::<Result<_, _>>()?,
+        chosen => chosen.to_vec(),
+    };
+    let mut programs = Vec::new();
+    for reference in reference::all()? {
+        for target in &targets {
+            // Asynchronous copies and brain floats need PTX ISA 7.0.
+            let isa = ptx_ir::oldest_isa(*target)?.max(PtxIsa::new(7, 0));
+            for (features, flags) in [("few", few()), ("many", many(*target))] {
+                let base = configuration("ptx-ir", ptx_ir::CONTRACT_VERSION, *target, isa);
+                let configuration = Configuration { features: flags, ..base };
+                programs.push(Program {
+                    name: reference.kernel.name().to_owned(),
+                    features,
+                    trace: KeyBuilder::new(&configuration)?.trace(&reference.kernel),
+                    configuration,
+                    source: Source::Kernel(Box::new(reference.clone())),
+                });
+            }
+        }
+    }
+    Ok(programs)
+}
+
+/// What no reference kernel can do without.
+fn few() -> FeatureFlags {
+    FeatureFlags::of([Feature::F16])
+}
+
+fn many(target: Target) -> FeatureFlags {
+    let all = few().with(Feature::SubgroupOps).with(Feature::PersistentThread);
+    if target.number() >= 80 { all.with(Feature::AsyncCompute) } else { all }
+}
+
+/// Every `.ptx` file of a folder.
+pub(crate) fn files(folder: &Path) -> anyhow::Result<Vec<Program>> {
+    let unreadable = || format!("cannot read the corpus folder `{}`", folder.display());
+    let entries = fs::read_dir(folder).with_context(unreadable)?;
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()
+        .with_context(unreadable)?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));
+    paths.sort();
+    if paths.is_empty() {
+        bail!(
+            "the corpus folder `{}` has no .ptx file; unpack the archive first, with \
+             tar -xJf ptx.tar.xz -C DIR",
+            folder.display()
+        );
+    }
+    paths.into_iter().map(file).collect()
+}
+
+fn file(path: PathBuf) -> anyhow::Result<Program> {
+    let ptx = read_ptx(&path)?;
+    let header = ptx.header();
+    let configuration = configuration("corpus", 1, header.target, header.isa);
+    let program = Content(Digest::of_bytes(ptx.text().as_bytes()));
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = ptx.kernels().next().unwrap_or(&stem).chars().take(40).collect();
+    Ok(Program {
+        name,
+        features: "",
+        trace: KeyBuilder::new(&configuration)?.trace(&program),
+        configuration,
+        source: Source::File(path),
+    })
+}
+
+fn read_ptx(path: &Path) -> anyhow::Result<Ptx> {
+    let named =
+        || format!("`{}` is not PTX text; take it out of the corpus folder", path.display());
+    let bytes = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let text = String::from_utf8(bytes).with_context(named)?;
+    Ptx::new(text).with_context(named)
+}
