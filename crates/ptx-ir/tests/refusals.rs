@@ -1,0 +1,221 @@
+//! What cannot be a kernel, and what cannot be lowered, is said by name with what to do.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use ptx_ir::{
+    Access, Buffer, BufferId, CONTRACT_VERSION, DEEPEST, Element, Expression, Interface, Kernel,
+    KernelBuilder, KernelParts, Reduction, Statement, Type, VariableId, Workgroup, lower,
+    reference, x,
+};
+use ptx_key::{Configuration, Contract, DispatchPolicy, Feature, FeatureFlags, NamedValue, PtxIsa};
+
+fn configuration(target: &str) -> Configuration {
+    Configuration {
+        contract: Contract::new("ptx-ir", CONTRACT_VERSION),
+        target: target.parse().unwrap(),
+        isa: PtxIsa::new(9, 0),
+        subgroup_size: 32,
+        policy: DispatchPolicy::default(),
+        features: FeatureFlags::of([Feature::F16]),
+        toolchain: None,
+    }
+}
+
+fn parts() -> KernelParts {
+    KernelParts {
+        name: "kernel".to_owned(),
+        workgroup: Workgroup { size: [64, 1, 1], fixed: false },
+        buffers: vec![
+            Buffer { slot: 0, access: Access::Read, element: Element::F32, count: None },
+            Buffer { slot: 1, access: Access::ReadWrite, element: Element::U32, count: None },
+            Buffer { slot: 2, access: Access::Workgroup, element: Element::F32, count: Some(64) },
+            Buffer { slot: 3, access: Access::Write, element: Element::F16, count: None },
+        ],
+        variables: vec![Type::F32, Type::U32, Type::Bool],
+        body: Vec::new(),
+    }
+}
+
+/// The error of a kernel with this change.
+fn refused(change: impl FnOnce(&mut KernelParts)) -> String {
+    let mut parts = parts();
+    change(&mut parts);
+    Kernel::new(parts).expect_err("this is no kernel").to_string()
+}
+
+fn says(error: &str, words: &[&str]) {
+    for word in words {
+        assert!(error.contains(word), "no `{word}` in: {error}");
+    }
+}
+
+#[test]
+fn what_is_declared_wrongly_is_named() {
+    says(&refused(|it| it.name = "1st".into()), &["`1st`", "a letter first"]);
+    says(&refused(|it| it.name = "a b\n".into()), &["letters, digits and underscores"]);
+    says(&refused(|it| it.name = String::new()), &["cannot name a kernel"]);
+    says(&refused(|it| it.name = "n".repeat(201)), &["at most 200"]);
+    says(&refused(|it| it.buffers[1].slot = 0), &["slot 0", "its own"]);
+    says(&refused(|it| it.buffers[2].count = None), &["slot 2", "48 KiB"]);
+    says(&refused(|it| it.buffers[2].count = Some(20_000)), &["slot 2", "48 KiB"]);
+    says(&refused(|it| it.buffers[2].count = Some(u32::MAX)), &["slot 2"]);
+    for size in [[0, 1, 1], [1025, 1, 1], [64, 64, 1], [1, 1, 65], [u32::MAX; 3]] {
+        says(&refused(|it| it.workgroup.size = size), &["workgroup of", "1024"]);
+    }
+}
+
+#[test]
+fn what_is_used_wrongly_is_named() {
+    let statement = |statement: Statement| refused(|it| it.body.push(statement));
+    let store = |buffer, index: Expression, value: Expression| {
+        statement(Statement::Store { buffer: BufferId(buffer), index, value })
+    };
+    says(&store(0, 0.into(), 1.0.into()), &["a store", "only read", "read-write"]);
+    says(&store(9, 0.into(), 1.0.into()), &["no such buffer"]);
+    says(&store(2, 0.5.into(), 1.0.into()), &["index of a store", "a u32", "an f32"]);
+    says(&store(2, 0.into(), 1.into()), &["stored value", "an f32", "a u32", "cast it"]);
+    let assign = |variable, value| statement(Statement::Assign(VariableId(variable), value));
+    says(&assign(0, BufferId(3).at(0)), &["a load", "only written"]);
+    says(&assign(1, BufferId(2).length()), &["a length", "its count"]);
+    says(&assign(7, 1.0.into()), &["no such variable"]);
+    says(&assign(0, Expression::F32(1.0) + 1), &["second operand", "an f32", "a u32"]);
+    says(&assign(0, Expression::F32(1.0) % 1.0), &["integers"]);
+    says(&assign(1, Expression::U32(1).exponential()), &["an f32"]);
+    says(&assign(2, x().less(1).less(x().less(2))), &["numbers"]);
+    says(&assign(0, x().less(1).cast(Type::F32)), &["a cast"]);
+    says(&assign(0, x().select(1.0, 2.0)), &["condition of a selection", "a bool"]);
+    let atomic = |buffer, value| {
+        statement(Statement::AtomicAdd { buffer: BufferId(buffer), index: 0.into(), value })
+    };
+    says(&atomic(0, 1.0.into()), &["must be read-write"]);
+    says(
+        &statement(Statement::For {
+            variable: VariableId(1),
+            from: 0.into(),
+            to: 9.into(),
+            step: 0,
+            body: Vec::new(),
+        }),
+        &["a step of zero never ends"],
+    );
+    says(
+        &statement(Statement::AsyncCopy {
+            destination: BufferId(1),
+            destination_index: 0.into(),
+            source: BufferId(0),
+            source_index: 0.into(),
+        }),
+        &["storage that is read to workgroup memory"],
+    );
+    says(
+        &statement(Statement::If { condition: 1.into(), then: vec![], otherwise: vec![] }),
+        &["a condition", "a bool"],
+    );
+}
+
+#[test]
+fn nesting_is_bounded() {
+    let deep = (0..=DEEPEST).fold(x(), |inner, _| inner + 1);
+    says(
+        &refused(|it| it.body.push(Statement::Assign(VariableId(1), deep))),
+        &["nested", "variables"],
+    );
+    let mut block = vec![Statement::Barrier];
+    for _ in 0..=DEEPEST {
+        let condition = x().less(1);
+        block = vec![Statement::If { condition, then: block, otherwise: Vec::new() }];
+    }
+    says(&refused(|it| it.body = block), &["nested", "64"]);
+}
+
+/// The error of lowering under this change of the configuration.
+fn not_lowered(kernel: &Kernel, change: impl FnOnce(&mut Configuration)) -> String {
+    let mut asked = configuration("sm_90");
+    change(&mut asked);
+    lower(kernel, &asked).expect_err("this cannot be lowered").to_string()
+}
+
+fn named(name: &str) -> Kernel {
+    let all = reference::all().unwrap();
+    all.into_iter().find(|it| it.kernel.name() == name).unwrap().kernel
+}
+
+#[test]
+fn what_a_configuration_cannot_ask_for_is_named() {
+    let saxpy = named("saxpy");
+    says(&not_lowered(&saxpy, |it| it.target = "sm_95".parse().unwrap()), &["sm_95", "sm_90[a]"]);
+    says(&not_lowered(&saxpy, |it| it.target = "sm_80a".parse().unwrap()), &["sm_80a"]);
+    says(&not_lowered(&saxpy, |it| it.isa = PtxIsa::new(7, 0)), &["sm_90", "7.8", "7.0"]);
+    for size in [0, 3, 33, 64] {
+        says(&not_lowered(&saxpy, |it| it.subgroup_size = size), &[&size.to_string(), "32"]);
+    }
+    let unroll = |it: &mut Configuration| {
+        it.policy.named.insert("unroll".to_owned(), NamedValue::Unsigned(4));
+    };
+    says(&not_lowered(&saxpy, unroll), &["unroll", "true or false"]);
+    let workgroup = |it: &mut Configuration| it.policy.workgroup_override = Some([2048, 1, 1]);
+    says(&not_lowered(&saxpy, workgroup), &["2048"]);
+
+    let half = named("saxpy_half");
+    says(&not_lowered(&half, |it| it.features = FeatureFlags::new()), &["feature f16", "add it"]);
+    let matmul = named("matmul");
+    let fixed = |it: &mut Configuration| it.policy.workgroup_override = Some([8, 8, 1]);
+    says(&not_lowered(&matmul, fixed), &["matmul", "[16, 16, 1]", "leave the override out"]);
+    let softmax = named("softmax");
+    let exact = |it: &mut Configuration| it.policy.ulp_budget = Some(1);
+    says(&not_lowered(&softmax, exact), &["ULP budget of 1", "at least 4"]);
+    let wide = |it: &mut Configuration| {
+        it.features = FeatureFlags::of([Feature::SubgroupOps]);
+        it.policy.workgroup_override = Some([48, 1, 1]);
+    };
+    says(&not_lowered(&softmax, wide), &["whole warps", "48"]);
+    let odd = |it: &mut Configuration| it.policy.workgroup_override = Some([96, 1, 1]);
+    says(&not_lowered(&softmax, odd), &["power of two", "96"]);
+    let pipeline = named("pipeline");
+    let old = |it: &mut Configuration| {
+        it.target = "sm_75".parse().unwrap();
+        it.features = FeatureFlags::of([Feature::AsyncCompute]);
+    };
+    says(&not_lowered(&pipeline, old), &["sm_80", "sm_75", "async-compute"]);
+}
+
+#[test]
+fn a_brain_float_needs_its_feature_and_a_target() {
+    let mut kernel = KernelBuilder::new("brain", [32, 1, 1]);
+    let values = kernel.buffer(0, Access::ReadWrite, Element::Bf16, None);
+    kernel.store(values, x(), values.at(x()) * 2.0);
+    let sum = kernel.reduce(Reduction::Sum, 1.0);
+    kernel.store(values, x(), sum);
+    let kernel = kernel.finish().unwrap();
+    says(&not_lowered(&kernel, |_| {}), &["bf16", "add it"]);
+    let old = |it: &mut Configuration| {
+        it.target = "sm_75".parse().unwrap();
+        it.features = FeatureFlags::of([Feature::Bf16]);
+    };
+    says(&not_lowered(&kernel, old), &["bf16", "sm_80", "sm_75"]);
+}
+
+#[test]
+fn a_contract_name_cannot_break_out_of_its_comment() {
+    let mut asked = configuration("sm_90");
+    asked.contract.name = "evil\n.version 1.0".to_owned();
+    let text = lower(&named("saxpy"), &asked).unwrap();
+    assert_eq!(text.lines().filter(|line| line.starts_with(".version")).count(), 1, "{text}");
+}
+
+#[test]
+fn parameters_stand_in_the_order_of_slots() {
+    let interface = Interface::of(&named("saxpy"), &configuration("sm_90")).unwrap();
+    let text = lower(&named("saxpy"), &configuration("sm_90")).unwrap();
+    assert_eq!(interface.parameters.len(), 6);
+    let places: Vec<usize> = ["address_0", "address_1", "address_2", "length_0", "length_2"]
+        .iter()
+        .map(|name| text.find(name).unwrap())
+        .collect();
+    assert!(places.is_sorted(), "{text}");
+}
