@@ -33,6 +33,9 @@ pub struct Config {
     pub bounds: Bounds,
     /// The longest time that a claim waits for its holder.
     pub longest_claim_wait: Duration,
+    /// Where the file system has no locks: the time without a sign of life after which the holder
+    /// of a claim counts as dead.
+    pub lease_time: Duration,
     /// For how long a failure turns reading or writing off. It doubles with each further failure.
     pub first_pause: Duration,
     /// The age at which a file that was never published counts as left behind.
@@ -61,6 +64,7 @@ impl Config {
             most_entry_bytes: 256 << 20,
             bounds: Bounds::default(),
             longest_claim_wait: Duration::from_secs(30),
+            lease_time: Duration::from_secs(10),
             first_pause: Duration::from_secs(1),
             temporary_age: Duration::from_secs(60 * 60),
             claim_age: Duration::from_secs(24 * 60 * 60),

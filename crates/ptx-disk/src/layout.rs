@@ -65,6 +65,12 @@ impl Layout {
         self.root.join(format!("claims/{key:.2}/{key}.{kind}"))
     }
 
+    /// The file that is the claim on a key where there are no locks.
+    pub(crate) fn lease(&self, key: &EntryKey) -> PathBuf {
+        let kind = key.kind();
+        self.root.join(format!("claims/{key:.2}/{key}.{kind}-lease"))
+    }
+
     /// The folder of claims with this first byte.
     pub(crate) fn claims(&self, first_byte: u8) -> PathBuf {
         self.root.join(format!("claims/{first_byte:02x}"))

@@ -69,6 +69,7 @@ mod folders;
 pub mod format;
 mod layers;
 mod layout;
+mod lease;
 mod location;
 mod outcome;
 mod publish;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use ptx_key::Digest;
 
+use crate::lease::Lease;
 use crate::storage::StorageFile;
 use crate::{Damage, DiskError, Entry};
 
@@ -68,7 +69,15 @@ pub enum Claim {
 
 /// A claim on a key. Dropping it lets the next one on; so does the death of the process.
 pub struct ClaimGuard {
-    pub(crate) _lock: Box<dyn StorageFile>,
+    pub(crate) _held: Held,
+}
+
+/// What stands for a claim.
+pub(crate) enum Held {
+    /// The lock on an open file.
+    Lock { _file: Box<dyn StorageFile> },
+    /// A lease, where there are no locks.
+    Lease { _lease: Lease },
 }
 
 impl fmt::Debug for ClaimGuard {

@@ -11,7 +11,7 @@ pub use inventory::{Imported, Verified};
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -51,6 +51,8 @@ struct Open {
     reading: Gate,
     writing: Gate,
     writes: AtomicU64,
+    /// The file system has no locks, as far as this store has seen.
+    lockless: AtomicBool,
     /// Changes to the totals that wait for the next write, since another process had the lock.
     pending: Mutex<Vec<(u8, Change)>>,
 }
@@ -112,6 +114,7 @@ impl DiskStore {
             reading: Gate::new(TOLERATED_READ_FAILURES, config.first_pause),
             writing: Gate::new(0, config.first_pause),
             writes: AtomicU64::new(0),
+            lockless: AtomicBool::new(false),
             pending: Mutex::default(),
         };
         let create = config.mode == Mode::ReadWrite;

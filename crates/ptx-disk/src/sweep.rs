@@ -41,7 +41,11 @@ pub(crate) fn sweep_claims(
 ) -> io::Result<u64> {
     let remove = |path: &Path| {
         let Ok(file) = storage.open_or_create_file(path) else { return false };
-        let ours = file.try_lock().unwrap_or(false);
+        let ours = match file.try_lock() {
+            Ok(ours) => ours,
+            // Where there are no locks a file this old is a lease without a heart.
+            Err(error) => error.kind() == io::ErrorKind::Unsupported,
+        };
         let named =
             || Some(storage.metadata(path).ok()?.identity == file.metadata().ok()?.identity);
         ours && named() == Some(true) && storage.remove_file(path).is_ok()

@@ -1,10 +1,14 @@
 //! Waiting for a claim, and for the entry that its holder publishes.
 
+use std::io;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Instant;
 
 use super::{DiskStore, Open};
 use crate::claim::{Attempt, Waits, try_claim};
+use crate::lease::{Watch, try_lease};
+use crate::outcome::Held;
 use crate::{Claim, ClaimGuard, DiskError, EntryKey, Load};
 
 impl DiskStore {
@@ -28,12 +32,13 @@ impl DiskStore {
     fn claim_open(&self, open: &Open, key: &EntryKey) -> Claim {
         let deadline = Instant::now().checked_add(self.config.longest_claim_wait);
         let mut waits = Waits::new();
+        let mut watch = Watch::default();
         loop {
             if !open.writing.is_open(Instant::now) {
                 self.counters.refused.add();
                 return Claim::Unheld;
             }
-            let attempt = match try_claim(&*open.storage, &open.layout, key) {
+            let attempt = match self.attempt(open, key, &mut watch) {
                 Ok(attempt) => attempt,
                 Err(error) => {
                     let path = open.layout.claim(key);
@@ -45,8 +50,8 @@ impl DiskStore {
             if let Load::Hit(entry) = self.load_open(open, key) {
                 return Claim::Published(entry);
             }
-            if let Attempt::Held(lock) = attempt {
-                return Claim::Held(ClaimGuard { _lock: lock });
+            if let Some(held) = attempt {
+                return Claim::Held(ClaimGuard { _held: held });
             }
             let wait = waits.next();
             let now = Instant::now();
@@ -56,5 +61,22 @@ impl DiskStore {
             }
             thread::sleep(wait);
         }
+    }
+
+    /// The lock where there are locks, a lease elsewhere; `None` while another has it.
+    fn attempt(&self, open: &Open, key: &EntryKey, watch: &mut Watch) -> io::Result<Option<Held>> {
+        if !open.lockless.load(Ordering::Relaxed) {
+            match try_claim(&*open.storage, &open.layout, key) {
+                Ok(Attempt::Held(file)) => return Ok(Some(Held::Lock { _file: file })),
+                Ok(Attempt::Busy) => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                    open.lockless.store(true, Ordering::Relaxed);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let lasts = self.config.lease_time;
+        let lease = try_lease(&open.storage, &open.layout, key, lasts, watch)?;
+        Ok(lease.map(|lease| Held::Lease { _lease: lease }))
     }
 }

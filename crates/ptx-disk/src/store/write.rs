@@ -61,8 +61,8 @@ impl DiskStore {
             most_bytes: self.config.most_entry_bytes,
             counters: &self.counters,
         };
-        let published = self.leaves_room(open).and_then(|()| publisher.publish(header, bytes));
-        let outcome = published.inspect_err(|error| self.write_failed(error, true))?;
+        let written = self.leaves_room(open).and_then(|()| publisher.publish(header, bytes));
+        let outcome = written.inspect_err(|error| self.write_failed(error, true))?;
         open.writing.succeeded();
         let counter = match outcome {
             Outcome::New | Outcome::OverImported => &self.counters.published,

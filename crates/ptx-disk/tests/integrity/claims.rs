@@ -1,10 +1,12 @@
 //! Threads that want one key.
 
-use std::sync::Barrier;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
+use ptx_disk::storage::{FaultyStorage, MemoryStorage, Operation};
 use ptx_disk::{Claim, Config, DiskStore};
 
 use crate::fixture::{config, entry, key, loaded, store};
@@ -46,6 +48,30 @@ fn threads_lower_each_key_once_whether_they_share_a_store_or_not() {
         }
     });
     assert_eq!(lowered.into_inner(), KEYS);
+}
+
+#[test]
+fn without_locks_threads_still_lower_each_key_once() {
+    const THREADS: u32 = 6;
+    const KEYS: u32 = 10;
+    let faulty = FaultyStorage::new(Arc::new(MemoryStorage::new()), |operation| {
+        (operation == Operation::TryLock).then(|| std::io::ErrorKind::Unsupported.into())
+    });
+    let (config, warnings) = config(Path::new("/store"));
+    let open = || DiskStore::open_on(Arc::new(faulty.clone()), config.clone()).unwrap();
+    let lowered = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (store, lowered) = (open(), &lowered);
+            scope.spawn(move || {
+                for number in 0..KEYS {
+                    get_or_lower(&store, (number + thread) % KEYS, lowered);
+                }
+            });
+        }
+    });
+    assert_eq!(lowered.into_inner(), KEYS);
+    assert!(warnings.lock().unwrap().is_empty());
 }
 
 #[test]

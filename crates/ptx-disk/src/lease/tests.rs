@@ -1,0 +1,98 @@
+use super::*;
+use crate::Kind;
+use crate::storage::MemoryStorage;
+
+/// Long enough that a heart which beats is never taken for dead on a busy machine.
+const LASTS: Duration = Duration::from_secs(1);
+
+struct Fixture {
+    memory: MemoryStorage,
+    storage: Arc<dyn Storage>,
+    layout: Layout,
+    key: EntryKey,
+}
+
+fn fixture() -> Fixture {
+    let memory = MemoryStorage::new();
+    Fixture {
+        storage: Arc::new(memory.clone()),
+        memory,
+        layout: Layout::new(PathBuf::from("/store")),
+        key: EntryKey::from_bytes(Kind::Ptx, [1; 32]),
+    }
+}
+
+impl Fixture {
+    fn attempt(&self, watch: &mut Watch) -> Option<Lease> {
+        try_lease(&self.storage, &self.layout, &self.key, LASTS, watch).unwrap()
+    }
+
+    fn attempt_until_held(&self, watch: &mut Watch) -> Lease {
+        loop {
+            if let Some(lease) = self.attempt(watch) {
+                return lease;
+            }
+            thread::sleep(LASTS / 20);
+        }
+    }
+}
+
+#[test]
+fn one_holder_at_a_time_and_nothing_is_left() {
+    let fixture = fixture();
+    let held = fixture.attempt(&mut Watch::default());
+    assert!(held.is_some());
+    assert!(fixture.attempt(&mut Watch::default()).is_none());
+    drop(held);
+    assert!(fixture.memory.files().is_empty());
+    assert!(fixture.attempt(&mut Watch::default()).is_some());
+}
+
+#[test]
+fn a_lease_whose_heart_beats_is_never_taken() {
+    let fixture = fixture();
+    let held = fixture.attempt(&mut Watch::default());
+    let (mut watch, start) = (Watch::default(), Instant::now());
+    while start.elapsed() < LASTS * 2 {
+        assert!(fixture.attempt(&mut watch).is_none());
+        thread::sleep(LASTS / 20);
+    }
+    drop(held);
+}
+
+#[test]
+fn the_lease_of_the_dead_is_taken_over() {
+    let fixture = fixture();
+    let path = fixture.layout.lease(&fixture.key);
+    make_room_for(&fixture.memory, &fixture.layout, &path).unwrap();
+    drop(fixture.memory.create_file(&path).unwrap());
+    let lease = fixture.attempt_until_held(&mut Watch::default());
+    drop(lease);
+    assert!(fixture.memory.files().is_empty());
+}
+
+#[test]
+fn a_new_lease_taken_away_by_mistake_comes_back() {
+    let fixture = fixture();
+    let path = fixture.layout.lease(&fixture.key);
+    let lease = fixture.attempt(&mut Watch::default()).unwrap();
+    // A waiter that still remembers the dead lease which was here before.
+    let dead = FileIdentity { device: 9, inode: 9 };
+    let mut watch = Watch(Some((dead, SystemTime::UNIX_EPOCH, Instant::now())));
+    break_lease(&fixture.memory, &fixture.layout, &path, &mut watch).unwrap();
+    assert!(fixture.attempt(&mut Watch::default()).is_none(), "it is still held");
+    drop(lease);
+    assert!(fixture.memory.files().is_empty());
+}
+
+#[test]
+fn a_holder_that_lost_its_lease_does_not_remove_the_next_one() {
+    let fixture = fixture();
+    let path = fixture.layout.lease(&fixture.key);
+    let first = fixture.attempt(&mut Watch::default()).unwrap();
+    fixture.memory.remove_file(&path).unwrap();
+    let second = fixture.attempt(&mut Watch::default()).unwrap();
+    drop(first);
+    assert!(fixture.memory.files().contains_key(&path));
+    drop(second);
+}

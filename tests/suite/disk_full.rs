@@ -1,0 +1,84 @@
+//! A real disk that is really full.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ptx_disk::{Bounds, Compression, Config, DiskStore, Entry, Payload, Stored};
+use ptx_key::{Digest, PtxKey};
+
+/// A file system of one megabyte.
+struct TinyDisk(PathBuf);
+
+impl TinyDisk {
+    /// `None` after saying why the test is skipped.
+    fn mount(at: &Path) -> Option<Self> {
+        fs::create_dir(at).ok()?;
+        let options = "size=1m,mode=0700";
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", options, "tiny"]).arg(at).output();
+        match mounted {
+            Ok(output) if output.status.success() => Some(Self(at.to_owned())),
+            _ => {
+                eprintln!("skipped: this user may not mount a file system");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for TinyDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+fn key(number: u32) -> PtxKey {
+    PtxKey::from_bytes(*Digest::of_bytes(&number.to_le_bytes()).as_bytes())
+}
+
+fn entry(number: u32) -> Entry {
+    Entry::ptx(format!("// kernel {number}\n").repeat(1000), Duration::ZERO)
+}
+
+#[test]
+fn a_full_disk_keeps_what_it_has_and_takes_more_when_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = TinyDisk::mount(&folder.path().join("disk")) else { return };
+    let warnings = Arc::new(Mutex::new(Vec::new()));
+    let said = Arc::clone(&warnings);
+    let store = DiskStore::open(Config {
+        compression: Compression::Off,
+        // Nothing is left to others, so that writing itself meets the end of the disk.
+        bounds: Bounds { free_bytes: 0, ..Bounds::default() },
+        first_pause: Duration::ZERO,
+        on_warning: Some(Arc::new(move |warning| said.lock().unwrap().push(warning.to_string()))),
+        ..Config::new(disk.0.join("store"))
+    })
+    .unwrap();
+
+    let kept: Vec<u32> = (0..200)
+        .filter(|number| matches!(store.store(key(*number), &entry(*number)), Stored::Published))
+        .collect();
+    assert!((20..100).contains(&kept.len()), "{} entries of 17 KB in a megabyte", kept.len());
+    for number in 0..200 {
+        let found = store.load(key(number)).hit().map(|found| found.payload);
+        let expected = kept.contains(&number).then(|| entry(number).payload);
+        assert!(found == expected, "{number}");
+    }
+    assert!(store.statistics().write_failures > 0);
+    assert!(warnings.lock().unwrap().iter().any(|said| said.contains("No space left on device")));
+    let unpublished = fs::read_dir(disk.0.join("store/tmp")).unwrap().count();
+    assert_eq!(unpublished, 0, "a write that failed leaves nothing");
+
+    for number in &kept {
+        assert!(store.remove(key(*number)).unwrap());
+    }
+    assert!(matches!(store.store(key(500), &entry(500)), Stored::Published));
+    let found = store.load(key(500)).hit().unwrap().payload;
+    assert_eq!(found, Payload::Ptx("// kernel 500\n".repeat(1000).into()));
+}
