@@ -94,22 +94,33 @@ fn say(word: &str, number: u32) {
 #[test]
 fn lowerer() {
     let Some(argument) = LOWERER.argument() else { return };
-    let (process, root) = argument.split_once(' ').unwrap();
-    let (store, process) = (open(Path::new(root)), process.parse::<u32>().unwrap());
-    let lowered = (0..KEYS).filter(|n| get_or_lower(&store, (n + process * 7) % KEYS)).count();
+    let [process, keys, root] = *argument.splitn(3, ' ').collect::<Vec<_>>() else { return };
+    let (process, keys) = (process.parse::<u32>().unwrap(), keys.parse::<u32>().unwrap());
+    let store = open(Path::new(root));
+    let lowered = (0..keys).filter(|n| get_or_lower(&store, (n + process * 7) % keys)).count();
     say("lowered", u32::try_from(lowered).unwrap());
 }
 
 #[test]
 fn many_processes_lower_each_key_once() {
-    const PROCESSES: u32 = 16;
+    lower_once(16, KEYS);
+}
+
+/// As many keys as the corpus has files.
+#[test]
+#[ignore = "takes long on few cores"]
+fn as_many_processes_as_a_node_has_ranks_lower_each_key_once() {
+    lower_once(64, 967);
+}
+
+fn lower_once(processes: u32, keys: u32) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("store");
     let start = |process| {
-        let argument = format!("{process} {}", root.display());
+        let argument = format!("{process} {keys} {}", root.display());
         LOWERER.command(&argument).unwrap().spawn().unwrap()
     };
-    let children: Vec<Child> = (0..PROCESSES).map(start).collect();
+    let children: Vec<Child> = (0..processes).map(start).collect();
     let mut lowered = 0;
     for child in children {
         let output = child.wait_with_output().unwrap();
@@ -117,7 +128,7 @@ fn many_processes_lower_each_key_once() {
         let said = String::from_utf8(output.stdout).unwrap();
         lowered += said.lines().find_map(|line| number_in(line, "lowered")).unwrap();
     }
-    assert_eq!(lowered, KEYS);
+    assert_eq!(lowered, keys);
     assert!(files_below(&root.join("tmp")).is_empty());
 }
 
@@ -136,7 +147,7 @@ fn victim() {
     }
 }
 
-fn kill(child: &mut Child) -> ExitStatus {
+fn kill_process(child: &mut Child) -> ExitStatus {
     child.kill().unwrap();
     child.wait().unwrap()
 }
@@ -144,12 +155,21 @@ fn kill(child: &mut Child) -> ExitStatus {
 /// Each victim is a whole process with its start, so a round costs tens of milliseconds.
 #[test]
 fn killing_writers_and_holders_at_any_moment_leaves_no_wrong_text_and_no_lock() {
-    const ROUNDS: u32 = 100;
+    kill(100);
+}
+
+#[test]
+#[ignore = "takes long on few cores"]
+fn killing_a_thousand_times_is_as_harmless() {
+    kill(1000);
+}
+
+fn kill(rounds: u32) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("store");
     let store = open(&root);
     let mut delays = fastrand::Rng::with_seed(1);
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let mut victims: Vec<Child> = (0..2)
             .map(|_| VICTIM.command(&root.display().to_string()).unwrap().spawn().unwrap())
             .collect();
@@ -159,7 +179,7 @@ fn killing_writers_and_holders_at_any_moment_leaves_no_wrong_text_and_no_lock() 
         // From the start of its work on, through a few hundred operations.
         std::thread::sleep(Duration::from_micros(delays.u64(0..8_000)));
         for victim in &mut victims {
-            assert!(!kill(victim).success(), "a victim ended by itself in round {round}");
+            assert!(!kill_process(victim).success(), "a victim ended by itself in round {round}");
         }
         for number in 0..KEYS {
             let _ = has(&store, number);
@@ -171,7 +191,7 @@ fn killing_writers_and_holders_at_any_moment_leaves_no_wrong_text_and_no_lock() 
     assert_eq!((statistics.quarantined, statistics.claims_unheld), (0, 0));
     // A process leaves at most the one file that it was writing.
     let leftovers = files_below(&root.join("tmp"));
-    assert!(leftovers.len() <= 2 * ROUNDS as usize);
+    assert!(leftovers.len() <= 2 * rounds as usize);
     for leftover in &leftovers {
         let long_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
         fs::File::open(leftover).unwrap().set_modified(long_ago).unwrap();
@@ -203,7 +223,7 @@ fn a_waiter_takes_over_when_the_holder_is_killed() {
         let waiter = scope.spawn(|| store.claim(key(0)));
         std::thread::sleep(Duration::from_millis(20));
         assert!(!waiter.is_finished(), "the claim is held by another process");
-        kill(&mut holder);
+        kill_process(&mut holder);
         assert!(matches!(waiter.join().unwrap(), Claim::Held(_)));
     });
 }
