@@ -185,7 +185,9 @@ fn filled(workload: &Workload) -> Vec<Named> {
     let floor: HashMap<_, _, _> =
         workload.keys.iter().copied().zip(workload.texts.iter().cloned()).collect();
     all.push(("floor: HashMap", Box::new(Floor(floor))));
-    all.iter().for_each(|(_, contender)| contender.fill(workload));
+    for (_, contender) in &all {
+        contender.fill(workload);
+    }
     all
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Kernel`] has buffers, a workgroup size, variables and statements, enough for saxpy, a tiled
 //! matrix product, reductions by shuffle, atomics, softmax and a pipeline of asynchronous copies
-//! ([`reference`]). [`lower`] makes PTX of it under a [`Configuration`](ptx_key::Configuration),
+//! ([`mod@reference`]). [`lower`] makes PTX of it under a [`Configuration`](ptx_key::Configuration),
 //! and [`Kernel`] implements [`Identity`](ptx_key::Identity), so that the same two values make the
 //! key.
 //!
@@ -49,6 +49,7 @@
 pub mod arbitrary;
 mod builder;
 mod check;
+mod dismantle;
 mod emit;
 mod error;
 mod expression;
