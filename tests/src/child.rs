@@ -60,3 +60,24 @@ impl Role {
         Ok(command)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Role;
+
+    const ECHO: Role = Role::new("child::tests::echo");
+
+    #[test]
+    fn echo() {
+        if let Some(argument) = ECHO.argument() {
+            println!("played with {argument}");
+        }
+    }
+
+    #[test]
+    fn a_role_is_played_by_a_process_of_its_own() {
+        let output = ECHO.command("these = words").unwrap().output().unwrap();
+        assert!(output.status.success());
+        assert!(String::from_utf8_lossy(&output.stdout).contains("played with these = words"));
+    }
+}

@@ -110,6 +110,9 @@ impl Corpus {
                 ptxas_ms,
             });
         }
+        if let Some(stem) = texts.keys().next() {
+            return Err(malformed(format!("it does not list the archive's `{stem}.ptx`")));
+        }
         files.sort_by(|a, b| a.sha256.cmp(&b.sha256));
         Ok(files)
     }
@@ -173,3 +176,6 @@ impl Corpus {
         Ok(texts)
     }
 }
+
+#[cfg(test)]
+mod tests;

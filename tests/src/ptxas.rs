@@ -77,3 +77,40 @@ impl Ptxas {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EMPTY_KERNEL: &str =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry empty() { ret; }\n";
+
+    #[test]
+    fn many_threads_assemble_at_once() {
+        let Some(ptxas) = Ptxas::find() else { return };
+        std::thread::scope(|scope| {
+            let assemble = |arch| ptxas.assemble(EMPTY_KERNEL, arch);
+            let threads =
+                ["sm_80", "sm_90a", "sm_120"].map(|arch| scope.spawn(move || assemble(arch)));
+            for thread in threads {
+                assert!(thread.join().unwrap().unwrap().starts_with(b"\x7fELF"));
+            }
+        });
+    }
+
+    #[test]
+    fn a_refusal_says_what_the_assembler_said() {
+        let Some(ptxas) = Ptxas::find() else { return };
+        let refused = ptxas.assemble(&EMPTY_KERNEL.replace("ret;", "rot;"), "sm_80").unwrap_err();
+        let AssemblyError::Refused { said } = refused else { panic!("{refused}") };
+        assert!(said.contains("rot") && said.contains("line 4"), "{said}");
+    }
+
+    #[test]
+    fn an_assembler_that_is_not_there_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let ptxas = Ptxas { path: folder.path().join("no-such-ptxas") };
+        let error = ptxas.assemble(EMPTY_KERNEL, "sm_80").unwrap_err().to_string();
+        assert!(error.contains("no-such-ptxas"), "{error}");
+    }
+}

@@ -36,10 +36,13 @@ impl Requirement {
     /// Where `PTX_REQUIRE` says that it must be there.
     pub fn skip<T>(self, why: &str) -> Option<T> {
         let required = std::env::var("PTX_REQUIRE").unwrap_or_default();
-        let optional = required.split(',').all(|name| name.trim() != self.name());
-        assert!(optional, "{} is required by PTX_REQUIRE: {why}", self.name());
+        assert!(!self.is_among(&required), "{} is required by PTX_REQUIRE: {why}", self.name());
         eprintln!("skipped: {why}");
         None
+    }
+
+    fn is_among(self, names: &str) -> bool {
+        names.split(',').any(|name| name.trim() == self.name())
     }
 }
 
@@ -49,5 +52,24 @@ pub fn python3() -> Option<PathBuf> {
     match version {
         Ok(output) if output.status.success() => Some(PathBuf::from("python3")),
         _ => Requirement::Python.skip("no python3 on the PATH"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_names_what_is_required() {
+        let list = "corpus, gpu";
+        assert!(Requirement::Corpus.is_among(list) && Requirement::Gpu.is_among(list));
+        assert!(!Requirement::Ptxas.is_among(list) && !Requirement::Corpus.is_among(""));
+    }
+
+    #[test]
+    fn python_that_is_found_runs() {
+        let Some(python) = python3() else { return };
+        let output = Command::new(python).args(["-c", "print(6 * 7)"]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "42");
     }
 }
