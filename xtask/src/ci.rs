@@ -82,11 +82,10 @@ fn loom() -> Outcome {
     )
 }
 
-/// The fuzz targets compile. Running them needs a nightly compiler.
+/// The fuzz targets compile. Only linking, which is not done here, needs libFuzzer, so it is not
+/// built: that takes a C++ compiler.
 fn fuzz() -> Outcome {
-    if !root().join("fuzz/Cargo.toml").is_file() {
-        println!("no fuzz targets");
-        return Ok(());
-    }
-    execute(&mut cargo(&["check", "--quiet", "--manifest-path", "fuzz/Cargo.toml"]))
+    let mut check = cargo(&["check", "--locked", "--quiet", "--manifest-path", "fuzz/Cargo.toml"]);
+    check.env("CUSTOM_LIBFUZZER_PATH", "not/linked/libfuzzer.a");
+    execute(check.env("CARGO_TARGET_DIR", root().join("target/fuzz")))
 }

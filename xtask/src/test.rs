@@ -27,12 +27,14 @@ pub(crate) fn run_requiring(required: &str, arguments: &[&str]) -> Outcome {
         }
         execute(&mut command)
     };
-    if succeeds(&mut cargo(&["nextest", "--version"])) {
-        run(&["nextest", "run"], arguments)?;
+    let tests = if succeeds(&mut cargo(&["nextest", "--version"])) {
+        run(&["nextest", "run"], arguments)
     } else {
-        run(&["test", "--lib", "--bins", "--tests", "--no-fail-fast"], arguments)?;
-    }
-    run(&["test", "--doc"], &[])
+        run(&["test", "--lib", "--bins", "--tests", "--no-fail-fast"], arguments)
+    };
+    // Whatever the tests said: one run says all that is wrong.
+    let doctests = run(&["test", "--doc"], &[]);
+    tests.and(doctests)
 }
 
 /// A test runner shows nothing of a test that passes, so a person would not learn from it what was
