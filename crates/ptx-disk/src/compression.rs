@@ -11,6 +11,9 @@ use zstd::zstd_safe::{get_dict_id_from_dict, get_frame_content_size};
 use crate::format::Encoding;
 use crate::{Damage, Kind};
 
+/// The largest buffer that a thread keeps for the next entry, in bytes.
+const MOST_KEPT: usize = 4 << 20;
+
 /// What PTX files have in common. See `dictionary/README.md`.
 const DICTIONARY: &[u8] = include_bytes!("../dictionary/ptx-1.zdict");
 
@@ -46,8 +49,8 @@ thread_local! {
     // A zstd context is some hundred kilobytes, and digesting the dictionary takes longer than
     // compressing a file: both are kept for the next entry.
     static COMPRESSOR: RefCell<Option<Kept>> = const { RefCell::new(None) };
-    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
-    static DICTIONARY_DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> =
+    static DECOMPRESSOR: RefCell<Option<Decoder>> = const { RefCell::new(None) };
+    static DICTIONARY_DECOMPRESSOR: RefCell<Option<Decoder>> =
         const { RefCell::new(None) };
 }
 
@@ -102,49 +105,64 @@ impl Encoding {
     /// # Errors
     ///
     /// [`Damage::Decoding`] where `stored` is no such encoding, or of another length.
-    pub fn decode(
+    pub fn decode(self, stored: &[u8], content_bytes: u64) -> Result<Option<Vec<u8>>, Damage> {
+        self.decode_with(stored, content_bytes, <[u8]>::to_vec)
+    }
+
+    /// Like [`decode`](Self::decode), and gives the content to `take` in a buffer that the next
+    /// one uses again: fresh memory for each would cost more than decoding into it.
+    pub(crate) fn decode_with<T>(
         self,
         stored: &[u8],
         content_bytes: u64,
-    ) -> Result<Option<Cow<'_, [u8]>>, Damage> {
-        let content = match self {
-            Self::Plain if stored.len() as u64 == content_bytes => Some(Cow::Borrowed(stored)),
-            Self::Plain => None,
+        take: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Option<T>, Damage> {
+        let taken = match self {
+            Self::Plain => (stored.len() as u64 == content_bytes).then(|| take(stored)),
             Self::Zstd => DECOMPRESSOR.with_borrow_mut(|kept| {
-                decompress(kept, || Decompressor::new().ok(), stored, content_bytes)
+                let new = || Decompressor::new().ok();
+                decompress(kept, new, stored, content_bytes).map(take)
             }),
             Self::ZstdDictionary(number) if Some(number) == *DICTIONARY_NUMBER => {
-                let with_dictionary = || {
-                    let dictionary = DECODER_DICTIONARY.as_ref()?;
-                    Decompressor::with_prepared_dictionary(dictionary).ok()
-                };
-                DICTIONARY_DECOMPRESSOR.with_borrow_mut(|kept| {
-                    decompress(kept, with_dictionary, stored, content_bytes)
-                })
+                let new =
+                    || Decompressor::with_prepared_dictionary(DECODER_DICTIONARY.as_ref()?).ok();
+                DICTIONARY_DECOMPRESSOR
+                    .with_borrow_mut(|kept| decompress(kept, new, stored, content_bytes).map(take))
             }
             Self::ZstdDictionary(_) => return Ok(None),
         };
-        content.ok_or(Damage::Decoding).map(Some)
+        taken.ok_or(Damage::Decoding).map(Some)
     }
 }
 
+/// A decoder, and what it decoded last.
+struct Decoder {
+    decompressor: Decompressor<'static>,
+    content: Vec<u8>,
+}
+
 fn decompress<'a>(
-    kept: &mut Option<Decompressor<'static>>,
+    kept: &'a mut Option<Decoder>,
     new: impl FnOnce() -> Option<Decompressor<'static>>,
     frame: &[u8],
     content_bytes: u64,
-) -> Option<Cow<'a, [u8]>> {
+) -> Option<&'a [u8]> {
     // Checked before anything of that size is allocated.
     if get_frame_content_size(frame).ok()?? != content_bytes {
         return None;
     }
     let length = usize::try_from(content_bytes).ok()?;
-    let decompressor = match kept {
-        Some(decompressor) => decompressor,
-        None => kept.insert(new()?),
+    let decoder = match kept {
+        Some(decoder) => decoder,
+        None => kept.insert(Decoder { decompressor: new()?, content: Vec::new() }),
     };
-    let content = decompressor.decompress(frame, length).ok()?;
-    (content.len() == length).then_some(Cow::Owned(content))
+    decoder.content.clear();
+    if decoder.content.capacity() > MOST_KEPT {
+        decoder.content = Vec::new();
+    }
+    decoder.content.reserve_exact(length);
+    decoder.decompressor.decompress_to_buffer(frame, &mut decoder.content).ok()?;
+    (decoder.content.len() == length).then_some(decoder.content.as_slice())
 }
 
 #[cfg(test)]

@@ -92,5 +92,5 @@ pub use error::{Damage, DiskError};
 pub use location::{Location, Mode};
 pub use outcome::{Claim, ClaimGuard, Load, Stored};
 pub use publish::Durability;
-pub use store::{DiskStore, Imported, Verified};
+pub use store::{DiskStore, Imported, Recompressed, Verified};
 pub use trim::{Bounds, Trimmed};

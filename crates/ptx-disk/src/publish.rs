@@ -6,6 +6,7 @@
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use ptx_key::Digest;
 
@@ -67,7 +68,7 @@ impl Publisher<'_> {
     /// storage is too broken to remove a file; that is swept later.
     pub(crate) fn publish(&self, header: &Header, bytes: &[u8]) -> Result<Outcome, DiskError> {
         let target = self.layout.entry(&header.key);
-        let temporary = self.write_temporary(bytes)?;
+        let temporary = self.write_temporary(bytes, None)?;
         for _ in 0..ATTEMPTS {
             match self.storage.rename_new(&temporary.path, &target) {
                 Ok(()) => {
@@ -127,10 +128,19 @@ impl Publisher<'_> {
         })
     }
 
-    fn write_temporary(&self, bytes: &[u8]) -> Result<Temporary<'_>, DiskError> {
+    /// Writes a file that has no name yet that a reader knows.
+    pub(crate) fn write_temporary(
+        &self,
+        bytes: &[u8],
+        modified: Option<SystemTime>,
+    ) -> Result<Temporary<'_>, DiskError> {
         let (path, file) = self.create_temporary()?;
         let temporary = Temporary { storage: self.storage, path };
         write_full(&*file, bytes, 0).on("write", &temporary.path)?;
+        if let Some(time) = modified {
+            // Without it the entry looks as if it was used just now.
+            let _ = file.set_modified(time);
+        }
         match self.durability {
             Durability::None => {}
             Durability::Data => file.sync(false).on("sync", &temporary.path)?,
@@ -159,7 +169,7 @@ impl Publisher<'_> {
 
     /// Makes the names survive, those of the folders among them: another process may have made
     /// them a moment ago without syncing them.
-    fn sync_name(&self, target: &Path) -> Result<(), DiskError> {
+    pub(crate) fn sync_name(&self, target: &Path) -> Result<(), DiskError> {
         if self.durability != Durability::Full {
             return Ok(());
         }
@@ -182,13 +192,13 @@ enum Standing {
 }
 
 /// A file that is removed unless it is published.
-struct Temporary<'a> {
+pub(crate) struct Temporary<'a> {
     storage: &'a dyn Storage,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 impl Temporary<'_> {
-    fn published(mut self) {
+    pub(crate) fn published(mut self) {
         self.path = PathBuf::new();
     }
 }

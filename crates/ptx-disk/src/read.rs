@@ -151,16 +151,15 @@ impl Stored {
     /// The entry that these bytes are; `None` where its encoding needs a newer release.
     pub(crate) fn entry(&self) -> Result<Option<Entry>, Damage> {
         let header = &self.header;
-        let Some(content) = header.encoding.decode(self.payload(), header.content_bytes)? else {
-            return Ok(None);
-        };
-        let payload = match header.key.kind() {
+        let payload = |content: &[u8]| match header.key.kind() {
             Kind::Ptx => {
-                let text = std::str::from_utf8(&content).map_err(|_| Damage::NotText)?;
-                Payload::Ptx(Arc::from(text))
+                let text = std::str::from_utf8(content).map_err(|_| Damage::NotText)?;
+                Ok(Payload::Ptx(Arc::from(text)))
             }
-            Kind::Cubin => Payload::Cubin(Arc::from(content)),
+            Kind::Cubin => Ok(Payload::Cubin(Arc::from(content))),
         };
+        let decoded = header.encoding.decode_with(self.payload(), header.content_bytes, payload)?;
+        let Some(payload) = decoded.transpose()? else { return Ok(None) };
         let created = Duration::from_nanos(header.created_nanos);
         Ok(Some(Entry {
             payload,

@@ -3,10 +3,12 @@
 mod claim;
 mod failure;
 mod inventory;
+mod recompress;
 mod trim;
 mod write;
 
 pub use inventory::{Imported, Verified};
+pub use recompress::Recompressed;
 
 use std::fmt;
 use std::io::ErrorKind;

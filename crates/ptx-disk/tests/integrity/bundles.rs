@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use ptx_disk::{
-    Attributes, Bundle, Config, DiskError, DiskStore, Entry, Load, Mode, Payload, Stored,
+    Attributes, Bundle, Compression, Config, DiskError, DiskStore, Entry, Load, Mode, Payload,
+    Stored,
 };
 use ptx_key::ModuleKey;
 
@@ -182,6 +183,35 @@ fn verifying_finds_what_is_damaged_and_sets_it_aside() {
     assert_eq!(store.verify().unwrap().damaged, 0);
     assert_eq!(store.keys().unwrap().len(), 8);
     assert_eq!(store.statistics().quarantined, 2);
+}
+
+#[test]
+fn entries_are_stored_smaller_later_and_stay_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let (config, _) = config(&root);
+    let store = DiskStore::open(Config { compression: Compression::Off, ..config }).unwrap();
+    let taken = || -> u64 {
+        (0..10).map(|number| fs::metadata(path_of(&root, number)).unwrap().len()).sum()
+    };
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(1_000_000);
+    for number in 0..10 {
+        let _ = store.store(key(number), &entry(number));
+        fs::File::open(path_of(&root, number)).unwrap().set_modified(long_ago).unwrap();
+    }
+    let (before, first) = (taken(), fs::read(path_of(&root, 0)).unwrap());
+    let saved = store.recompress(Compression::Zstd { level: 9 }).unwrap();
+    assert_eq!((saved.entries, saved.bytes), (10, before - taken()));
+    assert!(taken() < before * 2 / 3);
+    let modified = fs::metadata(path_of(&root, 0)).unwrap().modified().unwrap();
+    assert!(modified <= long_ago, "the last use is still the last use");
+    let again = fs::read(path_of(&root, 0)).unwrap();
+    let header = |bytes: &[u8]| ptx_disk::format::Header::read(bytes).unwrap().0;
+    let (first, again) = (header(&first), header(&again));
+    assert_eq!(first.content_digest, again.content_digest);
+    assert_eq!((first.created_nanos, first.attributes), (again.created_nanos, again.attributes));
+    assert!((0..10).all(|number| loaded(&store, number).is_some()));
+    assert_eq!(store.recompress(Compression::Zstd { level: 9 }).unwrap().entries, 0);
 }
 
 #[test]
