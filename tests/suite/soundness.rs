@@ -18,8 +18,8 @@ fn cases() -> u32 {
     asked.map_or(2_048, |text| text.parse().unwrap())
 }
 
-fn runner() -> TestRunner {
-    TestRunner::new(Config { cases: cases(), max_shrink_iters: 2_000, ..Config::default() })
+fn runner(cases: u32) -> TestRunner {
+    TestRunner::new(Config { cases, max_shrink_iters: 2_000, ..Config::default() })
 }
 
 /// Every field that a configuration has, each from few values, so that two configurations are
@@ -69,9 +69,9 @@ impl Held {
         premise
     }
 
-    fn report(&self, premise: &str) {
-        println!("{premise}: {} of {}", self.0.get(), cases());
-        assert!(self.0.get() > cases() / 20, "{premise}: too seldom to prove anything");
+    fn report(&self, premise: &str, cases: u32) {
+        println!("{premise}: {} of {cases}", self.0.get());
+        assert!(self.0.get() > cases / 20, "{premise}: too seldom to prove anything");
     }
 }
 
@@ -118,56 +118,63 @@ fn soundness_equal_keys_imply_equal_ptx() {
     ]);
     let one = || (ptx_ir::arbitrary::kernel(), configuration());
     let pairs = (one(), one(), relation);
-    let run = runner().run(&pairs, |((kernel, asked), (other_kernel, other_asked), relation)| {
-        let (second_kernel, second) = match relation {
-            Relation::Rebuilt => (rebuilt(&kernel), asked.clone()),
-            Relation::SameProgram => (rebuilt(&kernel), other_asked),
-            Relation::SameConfiguration => (other_kernel, asked.clone()),
-            Relation::Resized => (resized(&kernel), asked.clone()),
-            Relation::Unrelated => (other_kernel, other_asked),
-        };
-        let (text, second_text) = (lower(&kernel, &asked), lower(&second_kernel, &second));
-        let keys_equal = key(&kernel, &asked) == key(&second_kernel, &second);
-        if equal.when(keys_equal) {
-            prop_assert_eq!(&text, &second_text, "equal keys, different PTX");
-        }
-        if lowered.when(text.is_ok() && text != second_text) {
-            prop_assert!(!keys_equal, "different PTX, equal keys");
-        }
-        Ok(())
-    });
+    let run =
+        runner(cases()).run(&pairs, |((kernel, asked), (other_kernel, other_asked), relation)| {
+            let (second_kernel, second) = match relation {
+                Relation::Rebuilt => (rebuilt(&kernel), asked.clone()),
+                Relation::SameProgram => (rebuilt(&kernel), other_asked),
+                Relation::SameConfiguration => (other_kernel, asked.clone()),
+                Relation::Resized => (resized(&kernel), asked.clone()),
+                Relation::Unrelated => (other_kernel, other_asked),
+            };
+            let (text, second_text) = (lower(&kernel, &asked), lower(&second_kernel, &second));
+            let keys_equal = key(&kernel, &asked) == key(&second_kernel, &second);
+            if equal.when(keys_equal) {
+                prop_assert_eq!(&text, &second_text, "equal keys, different PTX");
+            }
+            if lowered.when(text.is_ok() && text != second_text) {
+                prop_assert!(!keys_equal, "different PTX, equal keys");
+            }
+            Ok(())
+        });
     run.unwrap();
-    equal.report("keys were equal");
-    lowered.report("PTX differed");
+    equal.report("keys were equal", cases());
+    lowered.report("PTX differed", cases());
 }
 
 #[test]
 fn soundness_equal_normalized_keys_imply_equal_ptx_without_asynchronous_copies() {
     let erased = Held::default();
-    let run = runner().run(&(ptx_ir::arbitrary::kernel(), configuration()), |(kernel, asked)| {
-        let other = resized(&kernel);
-        let keys = KeyBuilder::new(&asked).unwrap();
-        let normalized = |kernel| keys.key_of(&ProgramDigests::normalized_of(kernel));
-        prop_assert_eq!(normalized(&kernel), normalized(&other));
-        prop_assert_ne!(keys.key(&kernel), keys.key(&other));
-        // This is what a back end vouches for when it takes the normalized lane alone.
-        if erased.when(!asked.features.contains(Feature::AsyncCompute)) {
-            prop_assert_eq!(lower(&kernel, &asked), lower(&other, &asked));
-        }
-        Ok(())
-    });
+    let run = runner(cases() / 8).run(
+        &(ptx_ir::arbitrary::kernel(), configuration()),
+        |(kernel, asked)| {
+            let other = resized(&kernel);
+            let keys = KeyBuilder::new(&asked).unwrap();
+            let normalized = |kernel| keys.key_of(&ProgramDigests::normalized_of(kernel));
+            prop_assert_eq!(normalized(&kernel), normalized(&other));
+            prop_assert_ne!(keys.key(&kernel), keys.key(&other));
+            // This is what a back end vouches for when it takes the normalized lane alone.
+            if erased.when(!asked.features.contains(Feature::AsyncCompute)) {
+                prop_assert_eq!(lower(&kernel, &asked), lower(&other, &asked));
+            }
+            Ok(())
+        },
+    );
     run.unwrap();
-    erased.report("no asynchronous copies");
+    erased.report("no asynchronous copies", cases() / 8);
 }
 
 #[test]
 fn soundness_a_key_is_the_same_when_computed_again() {
-    let run = runner().run(&(ptx_ir::arbitrary::kernel(), configuration()), |(kernel, asked)| {
-        let keys = KeyBuilder::new(&asked).unwrap();
-        let trace = keys.trace(&kernel);
-        prop_assert_eq!(trace.key(), keys.key(&rebuilt(&kernel)));
-        prop_assert_eq!(keys.key_of(trace.program()), trace.key());
-        Ok(())
-    });
+    let run = runner(cases() / 8).run(
+        &(ptx_ir::arbitrary::kernel(), configuration()),
+        |(kernel, asked)| {
+            let keys = KeyBuilder::new(&asked).unwrap();
+            let trace = keys.trace(&kernel);
+            prop_assert_eq!(trace.key(), keys.key(&rebuilt(&kernel)));
+            prop_assert_eq!(keys.key_of(trace.program()), trace.key());
+            Ok(())
+        },
+    );
     run.unwrap();
 }

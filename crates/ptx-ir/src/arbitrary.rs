@@ -52,37 +52,42 @@ pub fn kernel() -> impl Strategy<Value = Kernel> {
 }
 
 fn body() -> impl Strategy<Value = Vec<Statement>> {
+    // Made once: a recursive strategy makes what it holds anew for every value.
+    let of = Expressions::nested(2);
+    let (float, unsigned, signed, truth) = (of.f32, of.u32, of.i32, of.bool);
+    let index = || unsigned.clone();
     let simple = prop_oneof![
-        4 => (select(vec![0_u32, 1, 2]), expression(Type::F32), expression(Type::U32), expression(Type::I32))
-            .prop_map(|(variable, float, unsigned, signed)| {
+        4 => (select(vec![0_u32, 1, 2]), float.clone(), index(), signed).prop_map(
+            |(variable, float, unsigned, signed)| {
                 let value = match variable { 0 => float, 1 => unsigned, _ => signed };
                 Statement::Assign(VariableId(variable), value)
-            }),
-        2 => (select(vec![3_u32, 4, 5]), expression(Type::U32), expression(Type::F32))
-            .prop_map(|(buffer, index, value)| Statement::Store { buffer: BufferId(buffer), index, value }),
-        1 => (expression(Type::U32), expression(Type::U32))
+            }
+        ),
+        2 => (select(vec![3_u32, 4, 5]), index(), float.clone()).prop_map(
+            |(buffer, index, value)| Statement::Store { buffer: BufferId(buffer), index, value }
+        ),
+        1 => (index(), index())
             .prop_map(|(index, value)| Statement::AtomicAdd { buffer: BufferId(1), index, value }),
         1 => Just(Statement::Barrier),
-        1 => (select(vec![Reduction::Sum, Reduction::Maximum]), expression(Type::F32))
-            .prop_map(|(reduction, value)| Statement::Reduce { variable: VariableId(0), reduction, value }),
-        1 => (expression(Type::U32), expression(Type::U32)).prop_map(|(to, from)| {
-            Statement::AsyncCopy {
-                destination: BufferId(3),
-                destination_index: to,
-                source: BufferId(0),
-                source_index: from,
-            }
+        1 => (select(vec![Reduction::Sum, Reduction::Maximum]), float).prop_map(
+            |(reduction, value)| Statement::Reduce { variable: VariableId(0), reduction, value }
+        ),
+        1 => (index(), index()).prop_map(|(to, from)| Statement::AsyncCopy {
+            destination: BufferId(3),
+            destination_index: to,
+            source: BufferId(0),
+            source_index: from,
         }),
         1 => Just(Statement::AsyncCommit),
         1 => (0_u32..4).prop_map(Statement::AsyncWait),
     ];
-    let statement = simple.prop_recursive(2, 8, 3, |inner| {
+    let statement = simple.prop_recursive(2, 8, 3, move |inner| {
         let block = || vec(inner.clone(), 0..3);
         prop_oneof![
-            (expression(Type::Bool), block(), block()).prop_map(|(condition, then, otherwise)| {
+            (truth.clone(), block(), block()).prop_map(|(condition, then, otherwise)| {
                 Statement::If { condition, then, otherwise }
             }),
-            (expression(Type::U32), expression(Type::U32), 1_u32..5, block()).prop_map(
+            (unsigned.clone(), unsigned.clone(), 1_u32..5, block()).prop_map(
                 |(from, to, step, body)| Statement::For { variable: COUNTER, from, to, step, body }
             ),
         ]
@@ -90,51 +95,73 @@ fn body() -> impl Strategy<Value = Vec<Statement>> {
     vec(statement, 1..5)
 }
 
-/// Expressions of this type.
-pub fn expression(kind: Type) -> BoxedStrategy<Expression> {
-    nested(kind, 2)
+/// A strategy for the expressions of each type.
+struct Expressions {
+    f32: BoxedStrategy<Expression>,
+    u32: BoxedStrategy<Expression>,
+    i32: BoxedStrategy<Expression>,
+    bool: BoxedStrategy<Expression>,
 }
 
-fn nested(kind: Type, depth: u32) -> BoxedStrategy<Expression> {
-    let leaf = leaf(kind);
-    if depth == 0 {
-        return leaf;
+impl Expressions {
+    /// Expressions that nest up to this deep.
+    fn nested(depth: u32) -> Self {
+        let leaves = Self {
+            f32: leaf(Type::F32),
+            u32: leaf(Type::U32),
+            i32: leaf(Type::I32),
+            bool: leaf(Type::Bool),
+        };
+        (0..depth).fold(leaves, |inner, _| inner.deeper())
     }
-    let inner = move |kind| nested(kind, depth - 1).prop_map(Box::new);
-    let deeper = match kind {
-        Type::Bool => prop_oneof![
-            (comparison(), inner(Type::F32), inner(Type::F32))
-                .prop_map(|(comparison, left, right)| Expression::Compare(comparison, left, right)),
-            (comparison(), inner(Type::U32), inner(Type::U32))
-                .prop_map(|(comparison, left, right)| Expression::Compare(comparison, left, right)),
-            inner(Type::Bool).prop_map(|operand| Expression::Unary(Unary::Not, operand)),
-        ]
-        .boxed(),
-        Type::F32 => prop_oneof![
-            inner(Type::U32).prop_map(|index| Expression::Load(BufferId(0), index)),
-            inner(Type::U32).prop_map(|index| Expression::Load(BufferId(4), index)),
-            (select(vec![Unary::Negate, Unary::SquareRoot, Unary::Exponential]), inner(kind))
-                .prop_map(|(operation, operand)| Expression::Unary(operation, operand)),
-            (select(ARITHMETIC.to_vec()), inner(kind), inner(kind))
-                .prop_map(|(operation, left, right)| Expression::Binary(operation, left, right)),
-            (inner(kind), inner(kind), inner(kind))
-                .prop_map(|(a, b, c)| Expression::FusedMultiplyAdd(a, b, c)),
-            inner(Type::I32).prop_map(|operand| Expression::Cast(Type::F32, operand)),
-        ]
-        .boxed(),
-        Type::U32 | Type::I32 => prop_oneof![
-            inner(Type::U32).prop_map(move |index| {
-                Expression::Load(BufferId(if kind == Type::U32 { 1 } else { 2 }), index)
-            }),
-            (select([ARITHMETIC.as_slice(), &BITWISE].concat()), inner(kind), inner(kind))
-                .prop_map(|(operation, left, right)| Expression::Binary(operation, left, right)),
-            (inner(Type::Bool), inner(kind), inner(kind))
-                .prop_map(|(condition, yes, no)| Expression::Select(condition, yes, no)),
-            inner(Type::F32).prop_map(move |operand| Expression::Cast(kind, operand)),
-        ]
-        .boxed(),
-    };
-    prop_oneof![1 => leaf, 2 => deeper].boxed()
+
+    /// Leaves, and operations on these.
+    fn deeper(&self) -> Self {
+        let boxed = |inner: &BoxedStrategy<Expression>| inner.clone().prop_map(Box::new);
+        let (float, unsigned, signed, truth) =
+            (|| boxed(&self.f32), || boxed(&self.u32), || boxed(&self.i32), || boxed(&self.bool));
+        let compare = |(comparison, left, right)| Expression::Compare(comparison, left, right);
+        let binary = |(operation, left, right)| Expression::Binary(operation, left, right);
+        let choose = |(condition, yes, no)| Expression::Select(condition, yes, no);
+        let integral = || select([ARITHMETIC.as_slice(), &BITWISE].concat());
+        let unary = select(vec![Unary::Negate, Unary::SquareRoot, Unary::Exponential]);
+        Self {
+            bool: prop_oneof![
+                leaf(Type::Bool),
+                (comparison(), float(), float()).prop_map(compare),
+                (comparison(), unsigned(), unsigned()).prop_map(compare),
+                truth().prop_map(|operand| Expression::Unary(Unary::Not, operand)),
+            ]
+            .boxed(),
+            f32: prop_oneof![
+                3 => leaf(Type::F32),
+                1 => unsigned().prop_map(|index| Expression::Load(BufferId(0), index)),
+                1 => unsigned().prop_map(|index| Expression::Load(BufferId(4), index)),
+                1 => (unary, float()).prop_map(|(operation, it)| Expression::Unary(operation, it)),
+                1 => (select(ARITHMETIC.to_vec()), float(), float()).prop_map(binary),
+                1 => (float(), float(), float())
+                    .prop_map(|(a, b, c)| Expression::FusedMultiplyAdd(a, b, c)),
+                1 => signed().prop_map(|operand| Expression::Cast(Type::F32, operand)),
+            ]
+            .boxed(),
+            u32: prop_oneof![
+                2 => leaf(Type::U32),
+                1 => unsigned().prop_map(|index| Expression::Load(BufferId(1), index)),
+                1 => (integral(), unsigned(), unsigned()).prop_map(binary),
+                1 => (truth(), unsigned(), unsigned()).prop_map(choose),
+                1 => float().prop_map(|operand| Expression::Cast(Type::U32, operand)),
+            ]
+            .boxed(),
+            i32: prop_oneof![
+                2 => leaf(Type::I32),
+                1 => unsigned().prop_map(|index| Expression::Load(BufferId(2), index)),
+                1 => (integral(), signed(), signed()).prop_map(binary),
+                1 => (truth(), signed(), signed()).prop_map(choose),
+                1 => float().prop_map(|operand| Expression::Cast(Type::I32, operand)),
+            ]
+            .boxed(),
+        }
+    }
 }
 
 const ARITHMETIC: [Binary; 6] = [
