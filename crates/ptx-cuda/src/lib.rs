@@ -42,7 +42,7 @@
 //! let fill = context.load(&Ptx::new(text)?.into())?.function("fill")?;
 //!
 //! let _current = context.enter()?;
-//! let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+//! let stream = Stream::new(StreamFlags::DEFAULT, None)?;
 //! let buffer = DeviceBuffer::from_slice(&[0_u32; 256])?;
 //! let launcher = LaunchStream(&stream);
 //! // SAFETY: `fill` takes one pointer, to 256 numbers, which live until the stream is done.

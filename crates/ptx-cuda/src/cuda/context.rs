@@ -50,25 +50,25 @@ impl LiveContext {
 
     /// Makes the context current on this thread until the guard drops.
     pub(crate) fn enter(&self) -> Result<Entered<'_>, CudaError> {
-        const CALL: &str = "cuCtxPushCurrent";
-        if self.is_gone() {
-            return Err(CudaError::Driver { call: CALL, code: DriverCode::CONTEXT_IS_DESTROYED });
-        }
+        self.check()?;
         let pushed = match &self.owner {
             Owner::Primary(context, _) => ContextStack::push(context),
             Owner::Own(OwnContext(context)) => ContextStack::push(context),
         };
-        pushed.map_err(|error| cust_error(CALL, error))?;
+        pushed.map_err(|error| cust_error("cuCtxPushCurrent", error))?;
         Ok(Entered { context: PhantomData })
     }
 
-    /// Whether the context was destroyed or reset behind its owner's back.
-    fn is_gone(&self) -> bool {
-        let other = match (self.number, self.owner.number()) {
-            (Some(number), Some(now)) => now.ok() != Some(number),
-            _ => false,
-        };
-        other || matches!(self.owner, Owner::Primary(_, device) if !primary_is_active(device))
+    /// That the context was not destroyed or reset behind its owner's back: what the driver does
+    /// with a handle into one that was is not said.
+    fn check(&self) -> Result<(), CudaError> {
+        let number = self.owner.number().transpose()?;
+        let reset = matches!(self.owner, Owner::Primary(_, device) if !primary_is_active(device));
+        if number != self.number || reset {
+            let code = DriverCode::CONTEXT_IS_DESTROYED;
+            return Err(CudaError::Driver { call: "cuCtxPushCurrent", code });
+        }
+        Ok(())
     }
 }
 

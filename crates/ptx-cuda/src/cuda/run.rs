@@ -52,7 +52,8 @@ impl Function<CustDriver> {
             buffers.push(buffer);
             values.push(value);
         }
-        let stream = Stream::new(StreamFlags::NON_BLOCKING, None)
+        // A blocking stream starts when the copies are done, which may go on behind their calls.
+        let stream = Stream::new(StreamFlags::DEFAULT, None)
             .map_err(|error| cust_error("cuStreamCreate", error))?;
         cust_driver::launch_and_wait(self, grid, block, shared_bytes, &stream, &mut values)?;
         for (argument, buffer) in arguments.iter_mut().zip(buffers) {
