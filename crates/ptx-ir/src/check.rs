@@ -9,14 +9,18 @@ use crate::{
 pub const DEEPEST: usize = 64;
 
 /// Most bytes of workgroup memory that every device gives without being asked.
-const MOST_SHARED: u64 = 48 * 1024;
+pub(crate) const MOST_SHARED: u64 = 48 * 1024;
+
+/// Most buffers: each takes up to 12 of the 4,352 bytes of parameters that every version of PTX has
+/// room for.
+const MOST_BUFFERS: usize = 256;
 
 pub(crate) fn check(parts: &KernelParts) -> Result<(), LowerError> {
     let checker = Checker { parts };
     checker.name()?;
     check_workgroup(&parts.name, parts.workgroup.size)?;
     checker.buffers()?;
-    checker.statements(&parts.body, 0)
+    checker.statements("body", &parts.body, 0)
 }
 
 /// Whether a device runs workgroups of this size.
@@ -36,14 +40,19 @@ impl Checker<'_> {
     }
 
     fn wrong_use<T>(&self, place: &'static str, what: &'static str) -> Result<T, LowerError> {
-        Err(LowerError::Use { kernel: self.kernel(), place, what })
+        Err(LowerError::Use { kernel: self.kernel(), path: String::new(), place, what })
+    }
+
+    fn too_deep<T>(&self) -> Result<T, LowerError> {
+        Err(LowerError::Depth { kernel: self.kernel(), path: String::new(), limit: DEEPEST })
     }
 
     fn name(&self) -> Result<(), LowerError> {
         let name = &self.parts.name;
         let begins = name.starts_with(|first: char| first.is_ascii_alphabetic());
         let plain = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-        if begins && plain && name.len() <= 200 {
+        // The one word that PTX keeps from its users' names.
+        if begins && plain && name.len() <= 200 && name != "WARP_SZ" {
             Ok(())
         } else {
             Err(LowerError::Name { name: self.kernel() })
@@ -51,6 +60,9 @@ impl Checker<'_> {
     }
 
     fn buffers(&self) -> Result<(), LowerError> {
+        if self.parts.buffers.len() > MOST_BUFFERS {
+            return Err(LowerError::Buffers { kernel: self.kernel(), limit: MOST_BUFFERS });
+        }
         let mut slots = std::collections::BTreeSet::new();
         let mut shared = 0_u64;
         for buffer in &self.parts.buffers {
@@ -58,11 +70,8 @@ impl Checker<'_> {
                 return Err(LowerError::SlotTwice { kernel: self.kernel(), slot: buffer.slot });
             }
             if buffer.access == Access::Workgroup {
-                let bytes =
-                    u64::from(buffer.count.unwrap_or(0)) * u64::from(buffer.element.bytes());
-                // Each array is aligned to 16 bytes.
-                shared += bytes.next_multiple_of(16);
-                if bytes == 0 || shared > MOST_SHARED {
+                shared += buffer.shared_bytes();
+                if buffer.count.unwrap_or(0) == 0 || shared > MOST_SHARED {
                     return Err(LowerError::SharedSize {
                         kernel: self.kernel(),
                         slot: buffer.slot,
@@ -97,7 +106,8 @@ impl Checker<'_> {
         if fits {
             Ok(())
         } else {
-            Err(LowerError::Type { kernel: self.kernel(), place, expected, found })
+            let path = String::new();
+            Err(LowerError::Type { kernel: self.kernel(), path, place, expected, found })
         }
     }
 
@@ -121,11 +131,19 @@ impl Checker<'_> {
         self.same(place, wanted, found)
     }
 
-    fn statements(&self, body: &[Statement], depth: usize) -> Result<(), LowerError> {
+    fn statements(
+        &self,
+        block: &str,
+        statements: &[Statement],
+        depth: usize,
+    ) -> Result<(), LowerError> {
         if depth > DEEPEST {
-            return Err(LowerError::Depth { kernel: self.kernel(), limit: DEEPEST });
+            return self.too_deep();
         }
-        body.iter().try_for_each(|statement| self.statement(statement, depth))
+        for (number, statement) in statements.iter().enumerate() {
+            self.statement(statement, depth).map_err(|error| error.in_statement(block, number))?;
+        }
+        Ok(())
     }
 
     fn statement(&self, statement: &Statement, depth: usize) -> Result<(), LowerError> {
@@ -157,8 +175,8 @@ impl Checker<'_> {
             }
             Statement::If { condition, then, otherwise } => {
                 self.typed(condition, Type::Bool, "a condition")?;
-                self.statements(then, depth + 1)?;
-                self.statements(otherwise, depth + 1)
+                self.statements("then", then, depth + 1)?;
+                self.statements("otherwise", otherwise, depth + 1)
             }
             Statement::For { variable, from, to, step, body } => {
                 let kind = self.variable(*variable, "a loop")?;
@@ -169,7 +187,7 @@ impl Checker<'_> {
                     return self
                         .wrong_use("a loop", "a step of zero never ends; step by 1 or more");
                 }
-                self.statements(body, depth + 1)
+                self.statements("body", body, depth + 1)
             }
             Statement::Reduce { variable, value, .. } => {
                 let kind = self.variable(*variable, "a reduction")?;
@@ -203,7 +221,7 @@ impl Checker<'_> {
 
     fn type_of(&self, expression: &Expression, depth: usize) -> Result<Type, LowerError> {
         if depth > DEEPEST {
-            return Err(LowerError::Depth { kernel: self.kernel(), limit: DEEPEST });
+            return self.too_deep();
         }
         let inner = |operand: &Expression| self.type_of(operand, depth + 1);
         match expression {

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 
 use ptx_key::{Configuration, Feature, NamedValue};
 
+use crate::check::MOST_SHARED;
 use crate::interface::Parameter;
 use crate::targets::oldest_isa;
 use crate::{Access, Buffer, BufferId, Element, Interface, Kernel, LowerError, Type, VariableId};
@@ -72,6 +73,8 @@ struct Emitter<'k> {
     workgroup: Vec<Register>,
     /// Bytes of workgroup memory that reductions need.
     reduction_bytes: u32,
+    /// Whether any copy is asynchronous.
+    copies: bool,
     keep_rolled: bool,
 }
 
@@ -91,6 +94,7 @@ impl<'k> Emitter<'k> {
             variables: Vec::new(),
             workgroup: Vec::new(),
             reduction_bytes: 0,
+            copies: false,
             keep_rolled: false,
         };
         emitter.check_configuration()?;
@@ -145,10 +149,16 @@ impl<'k> Emitter<'k> {
     }
 
     fn module(mut self) -> Result<String, LowerError> {
-        self.prologue();
+        self.find_workgroup();
         let end = self.label();
         let turn = self.persistent_begin(&end);
+        self.clear_variables();
         self.statements(&self.kernel.parts().body)?;
+        self.check_shared()?;
+        if self.copies {
+            // One that nobody waited for would arrive in the memory of the next workgroup.
+            self.line("cp.async.wait_all;");
+        }
         if let Some((next, stride, turn)) = turn {
             // The next workgroup's work begins when all threads have done with this one's memory.
             self.line("bar.sync 0;");
@@ -199,8 +209,16 @@ impl<'k> Emitter<'k> {
         text
     }
 
-    /// Gives every variable its register, and finds out where the workgroup is.
-    fn prologue(&mut self) {
+    fn find_workgroup(&mut self) {
+        for axis in ["x", "y", "z"] {
+            let register = self.register(Kind::Word);
+            self.line(&format!("mov.u32 {register}, %ctaid.{axis};"));
+            self.workgroup.push(register);
+        }
+    }
+
+    /// Gives every variable its register, and makes it zero for each workgroup.
+    fn clear_variables(&mut self) {
         for kind in &self.kernel.parts().variables {
             let variable = self.register(kind_of(*kind));
             self.line(&match kind {
@@ -210,11 +228,19 @@ impl<'k> Emitter<'k> {
             });
             self.variables.push(variable);
         }
-        for axis in ["x", "y", "z"] {
-            let register = self.register(Kind::Word);
-            self.line(&format!("mov.u32 {register}, %ctaid.{axis};"));
-            self.workgroup.push(register);
+    }
+
+    /// The kernel's own memory was checked; reductions need theirs beside it.
+    fn check_shared(&self) -> Result<(), LowerError> {
+        let own = self.kernel.parts().shared_bytes();
+        if own + u64::from(self.reduction_bytes) > MOST_SHARED {
+            return self.refuse(format!(
+                "its reductions need {} bytes of workgroup memory beside its own {own}, more than \
+                 {MOST_SHARED} together; make its buffers smaller",
+                self.reduction_bytes
+            ));
         }
+        Ok(())
     }
 
     /// Begins the loop over workgroups, where they are persistent: the register that counts, what

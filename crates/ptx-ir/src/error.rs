@@ -36,6 +36,14 @@ pub enum LowerError {
         /// The slot of the buffer.
         slot: u32,
     },
+    /// More buffers than there is room for parameters.
+    #[error("kernel `{kernel}`: it has more than {limit} buffers; put several into one")]
+    Buffers {
+        /// The kernel.
+        kernel: String,
+        /// The limit.
+        limit: usize,
+    },
     /// A workgroup that no device runs.
     #[error(
         "kernel `{kernel}`: no device runs a workgroup of {size:?}; each extent must be at least 1 \
@@ -48,11 +56,13 @@ pub enum LowerError {
         size: [u32; 3],
     },
     /// An operand has the wrong type.
-    #[error("kernel `{kernel}`: {place} needs {expected}, not {found}; cast it")]
+    #[error("kernel `{kernel}`, {path}: {place} needs {expected}, not {found}; cast it")]
     Type {
         /// The kernel.
         kernel: String,
-        /// Where.
+        /// The statement, as `body[2].then[0]`.
+        path: String,
+        /// What of it.
         place: &'static str,
         /// What is needed there.
         expected: &'static str,
@@ -60,20 +70,24 @@ pub enum LowerError {
         found: Type,
     },
     /// A buffer or variable that the kernel does not have, or that cannot be used so.
-    #[error("kernel `{kernel}`: {place}: {what}")]
+    #[error("kernel `{kernel}`, {path}: {place}: {what}")]
     Use {
         /// The kernel.
         kernel: String,
-        /// Where.
+        /// The statement, as `body[2].then[0]`.
+        path: String,
+        /// What of it.
         place: &'static str,
         /// What is wrong and what to do.
         what: &'static str,
     },
     /// Statements or expressions nest too deeply.
-    #[error("kernel `{kernel}`: nested more than {limit} deep; put parts into variables")]
+    #[error("kernel `{kernel}`, {path}: nested more than {limit} deep; put parts into variables")]
     Depth {
         /// The kernel.
         kernel: String,
+        /// The statement, as `body[2].then[0]`.
+        path: String,
         /// The limit.
         limit: usize,
     },
@@ -103,4 +117,17 @@ pub enum LowerError {
         /// What is asked and what to ask instead.
         what: String,
     },
+}
+
+impl LowerError {
+    /// The error with the statement it is in: number `number` of `block`.
+    pub(crate) fn in_statement(mut self, block: &str, number: usize) -> Self {
+        if let Self::Type { path, .. } | Self::Use { path, .. } | Self::Depth { path, .. } =
+            &mut self
+        {
+            let within = if path.is_empty() { "" } else { "." };
+            *path = format!("{block}[{number}]{within}{path}");
+        }
+        self
+    }
 }

@@ -51,7 +51,21 @@ impl Interface {
                     ),
                 });
             }
-            Some(size) => size,
+            Some(size) => {
+                // Along an axis that the kernel does not use, every thread would do it all again.
+                let mut extents = parts.workgroup.size.iter().zip(size);
+                if extents.any(|(own, asked)| *own == 1 && asked != 1) {
+                    return Err(LowerError::Configuration {
+                        kernel: parts.name.clone(),
+                        what: format!(
+                            "its workgroups of {:?} are overridden by {size:?}; an extent of 1 \
+                             must stay 1",
+                            parts.workgroup.size
+                        ),
+                    });
+                }
+                size
+            }
         };
         check::check_workgroup(&parts.name, workgroup)?;
         let mut bound: Vec<_> =

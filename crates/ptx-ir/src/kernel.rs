@@ -1,5 +1,6 @@
 //! A kernel: its buffers, its workgroup, its variables and what its threads do.
 
+use crate::dismantle::dismantle;
 use crate::{LowerError, Statement, Type, check};
 
 /// How a kernel uses a buffer.
@@ -65,6 +66,19 @@ pub struct Buffer {
     pub count: Option<u32>,
 }
 
+impl Buffer {
+    /// Bytes of workgroup memory that it takes: each such buffer is aligned to 16 bytes.
+    pub(crate) fn shared_bytes(&self) -> u64 {
+        match self.access {
+            Access::Workgroup => {
+                let bytes = u64::from(self.count.unwrap_or(0)) * u64::from(self.element.bytes());
+                bytes.next_multiple_of(16)
+            }
+            Access::Read | Access::Write | Access::ReadWrite | Access::Uniform => 0,
+        }
+    }
+}
+
 /// The threads that run together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workgroup {
@@ -91,6 +105,13 @@ pub struct KernelParts {
     pub body: Vec<Statement>,
 }
 
+impl KernelParts {
+    /// Bytes of workgroup memory that the buffers take together.
+    pub(crate) fn shared_bytes(&self) -> u64 {
+        self.buffers.iter().map(Buffer::shared_bytes).sum()
+    }
+}
+
 /// A kernel that is known to be well-formed and well-typed: what is left to fail is what a
 /// configuration asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,8 +125,13 @@ impl Kernel {
     /// [`LowerError`] naming the kernel and what is wrong: a name, slot, type, size or use that
     /// cannot be, or nesting deeper than [`DEEPEST`](crate::DEEPEST).
     pub fn new(parts: KernelParts) -> Result<Self, LowerError> {
-        check::check(&parts)?;
-        Ok(Self(parts))
+        match check::check(&parts) {
+            Ok(()) => Ok(Self(parts)),
+            Err(error) => {
+                dismantle(parts);
+                Err(error)
+            }
+        }
     }
 
     /// The parts.

@@ -64,6 +64,11 @@ fn what_is_declared_wrongly_is_named() {
     says(&refused(|it| it.buffers[2].count = None), &["slot 2", "48 KiB"]);
     says(&refused(|it| it.buffers[2].count = Some(20_000)), &["slot 2", "48 KiB"]);
     says(&refused(|it| it.buffers[2].count = Some(u32::MAX)), &["slot 2"]);
+    says(&refused(|it| it.name = "WARP_SZ".into()), &["`WARP_SZ` cannot name a kernel"]);
+    let many = |it: &mut KernelParts| {
+        it.buffers = (0..257).map(|slot| Buffer { slot, ..it.buffers[0] }).collect();
+    };
+    says(&refused(many), &["more than 256 buffers", "into one"]);
     for size in [[0, 1, 1], [1025, 1, 1], [64, 64, 1], [1, 1, 65], [u32::MAX; 3]] {
         says(&refused(|it| it.workgroup.size = size), &["workgroup of", "1024"]);
     }
@@ -133,6 +138,39 @@ fn nesting_is_bounded() {
     says(&refused(|it| it.body = block), &["nested", "64"]);
 }
 
+#[test]
+fn a_wrong_statement_is_found_by_its_path() {
+    let wrong = || Statement::Assign(VariableId(0), 1.into());
+    let condition = || x().less(1);
+    let count = |body| Statement::For {
+        variable: VariableId(1),
+        from: 0.into(),
+        to: 1.into(),
+        step: 1,
+        body,
+    };
+    let otherwise = vec![Statement::Barrier, count(vec![wrong()])];
+    let outer = Statement::If { condition: condition(), then: Vec::new(), otherwise };
+    says(
+        &refused(|it| it.body = vec![Statement::Barrier, Statement::Barrier, outer]),
+        &["`kernel`, body[2].otherwise[1].body[0]: an assignment"],
+    );
+    let then = Statement::If { condition: condition(), then: vec![wrong()], otherwise: vec![] };
+    says(&refused(|it| it.body = vec![then]), &["body[0].then[0]: an assignment"]);
+}
+
+#[test]
+fn what_nests_without_a_bound_is_refused_and_dropped_without_an_overflow() {
+    const LEVELS: u32 = 1_000_000;
+    let deep = (0..LEVELS).fold(x(), |inner, _| inner + 1);
+    says(&refused(|it| it.body.push(Statement::Assign(VariableId(1), deep))), &["body[0]: nested"]);
+    let block = (0..LEVELS).fold(Vec::new(), |inner, level| {
+        let (then, otherwise) = if level % 2 == 0 { (inner, vec![]) } else { (vec![], inner) };
+        vec![Statement::If { condition: x().less(1), then, otherwise }]
+    });
+    says(&refused(|it| it.body = block), &["nested more than 64"]);
+}
+
 /// The error of lowering under this change of the configuration.
 fn not_lowered(kernel: &Kernel, change: impl FnOnce(&mut Configuration)) -> String {
     let mut asked = configuration("sm_90");
@@ -182,6 +220,43 @@ fn what_a_configuration_cannot_ask_for_is_named() {
         it.features = FeatureFlags::of([Feature::AsyncCompute]);
     };
     says(&not_lowered(&pipeline, old), &["sm_80", "sm_75", "async-compute"]);
+}
+
+#[test]
+fn an_override_must_not_repeat_the_work() {
+    for size in [[16, 16, 1], [16, 1, 2]] {
+        let square = |it: &mut Configuration| it.policy.workgroup_override = Some(size);
+        says(&not_lowered(&named("histogram"), square), &["histogram", "[256, 1, 1]", "stay 1"]);
+    }
+    let mut plane = KernelBuilder::new("plane", [8, 8, 1]);
+    let values = plane.buffer(0, Access::Write, Element::F32, None);
+    plane.store(values, x(), 1.0);
+    let plane = plane.finish().unwrap();
+    let mut asked = configuration("sm_90");
+    asked.policy.workgroup_override = Some([32, 4, 1]);
+    assert!(lower(&plane, &asked).unwrap().contains(".reqntid 32, 4, 1"));
+}
+
+#[test]
+fn workgroup_memory_of_reductions_counts() {
+    let reducing = |elements| {
+        let mut kernel = KernelBuilder::new("full", [256, 1, 1]);
+        kernel.buffer(0, Access::Workgroup, Element::F32, Some(elements));
+        let values = kernel.buffer(1, Access::Write, Element::F32, None);
+        let sum = kernel.reduce(Reduction::Sum, 1.0);
+        kernel.store(values, 0, sum);
+        kernel.finish().unwrap()
+    };
+    // 48 KiB less a float for each of 256 threads.
+    let most = (48 * 1024 - 1024) / 4;
+    assert!(lower(&reducing(most), &configuration("sm_90")).is_ok());
+    says(&not_lowered(&reducing(most + 1), |_| {}), &["full", "1024 bytes", "49152", "smaller"]);
+    // Shuffles need one for each of 8 warps.
+    let shuffled = |it: &mut Configuration| it.features = FeatureFlags::of([Feature::SubgroupOps]);
+    let mut asked = configuration("sm_90");
+    shuffled(&mut asked);
+    assert!(lower(&reducing((48 * 1024 - 32) / 4), &asked).is_ok());
+    says(&not_lowered(&reducing(48 * 1024 / 4), shuffled), &["32 bytes"]);
 }
 
 #[test]

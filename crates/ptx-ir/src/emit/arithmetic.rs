@@ -1,8 +1,8 @@
 //! Arithmetic, and how exact it is: the ULP budget chooses between instructions.
 //!
-//! Errors of instructions are those that NVIDIA's *PTX ISA* manual states: `div.full.f32` at most
-//! 2 units in the last place, `sqrt.approx.f32` a relative error of at most 2^-23, `ex2.approx.f32`
-//! a relative error of about 2^-22.
+//! Errors of instructions are those that NVIDIA's *PTX ISA* manual states: `div.full.f32` and
+//! `ex2.approx.f32` at most 2 units in the last place, `sqrt.approx.f32` a relative error of at most
+//! 2^-23. `tests/values` measures what is made of them at these limits.
 
 use super::Emitter;
 use super::expression::{Value, suffix};
@@ -10,10 +10,10 @@ use crate::{Binary, LowerError, Type, Unary};
 
 /// Largest error of `div.full.f32`, in units in the last place.
 const FULL_DIVISION_ULP: u32 = 2;
-/// Largest error of `sqrt.approx.f32`: a relative 2^-23 is up to one unit, doubled for safety.
+/// Largest error of `sqrt.approx.f32`: a relative 2^-23 is up to two units, just below a power of two.
 const APPROXIMATE_ROOT_ULP: u32 = 2;
-/// Largest error of the exponential whose argument is reduced first: that of `ex2.approx.f32`,
-/// two units, and one more for the rounded fraction.
+/// Largest error of the exponential whose argument is reduced first: two units of `ex2.approx.f32`,
+/// and one each for the rounded fraction and a result that is rounded to a subnormal number.
 const REDUCED_EXPONENTIAL_ULP: u32 = 4;
 /// From this budget on, and where none is given, the argument is not reduced first: the error
 /// grows with the argument's magnitude, up to about this for results that are not zero or infinite.
@@ -49,42 +49,50 @@ impl Emitter<'_> {
                 self.configuration.policy.ulp_budget.unwrap_or(0)
             ));
         }
-        let log2_e = std::f32::consts::LOG2_E.to_bits();
+        let log2_e = format!("0f{:08X}", std::f32::consts::LOG2_E.to_bits());
+        let scaled = self.float("mul.rn", &[&operand, &log2_e]);
         if self.allows(PLAIN_EXPONENTIAL_ULP) {
-            let scaled =
-                self.set(Type::F32, |to| format!("mul.f32 {to}, {operand}, 0f{log2_e:08X};"));
-            return Ok(self.set(Type::F32, |to| format!("ex2.approx.f32 {to}, {scaled};")));
+            return Ok(self.float("ex2.approx", &[&scaled]));
         }
         // e^x = 2^n · 2^f with n the integer next to x · log2 e, and f what is left, from log2 e in
         // two parts (Cody and Waite, Software Manual for the Elementary Functions, 1980, chapter 6).
         #[expect(clippy::cast_possible_truncation, reason = "the part of log2 e below f32")]
         let low = (std::f64::consts::LOG2_E - f64::from(std::f32::consts::LOG2_E)) as f32;
-        let low = low.to_bits();
-        let scaled = self.set(Type::F32, |to| format!("mul.f32 {to}, {operand}, 0f{log2_e:08X};"));
-        // Beyond these the result is infinite or zero, and the halves below stay in range.
-        let below = self.set(Type::F32, |to| format!("min.f32 {to}, {scaled}, 0f43020000;"));
-        let within = self.set(Type::F32, |to| format!("max.f32 {to}, {below}, 0fC3180000;"));
-        let whole = self.set(Type::F32, |to| format!("cvt.rni.f32.f32 {to}, {within};"));
-        let minus = self.set(Type::F32, |to| format!("neg.f32 {to}, {whole};"));
-        let high = self
-            .set(Type::F32, |to| format!("fma.rn.f32 {to}, {operand}, 0f{log2_e:08X}, {minus};"));
-        let rest =
-            self.set(Type::F32, |to| format!("fma.rn.f32 {to}, {operand}, 0f{low:08X}, {high};"));
+        let low = format!("0f{:08X}", low.to_bits());
+        // Beyond 130 and -152 the result is infinite or zero.
+        let below = self.float("min", &[&scaled, &"0f43020000"]);
+        let within = self.float("max", &[&below, &"0fC3180000"]);
+        let whole = self.float("cvt.rni.f32", &[&within]);
+        let minus = self.float("neg", &[&whole]);
+        let high = self.float("fma.rn", &[&operand, &log2_e, &minus]);
+        let rest = self.float("fma.rn", &[&operand, &low, &high]);
         // Where the argument was cut off, what is left is not a fraction.
-        let capped = self.set(Type::F32, |to| format!("min.f32 {to}, {rest}, 0f3F800000;"));
-        let fraction = self.set(Type::F32, |to| format!("max.f32 {to}, {capped}, 0fBF800000;"));
-        let mantissa = self.set(Type::F32, |to| format!("ex2.approx.f32 {to}, {fraction};"));
+        let capped = self.float("min", &[&rest, &"0f3F800000"]);
+        let fraction = self.float("max", &[&capped, &"0fBF800000"]);
+        let mantissa = self.float("ex2.approx", &[&fraction]);
         // 2^n may be out of range where the product is not: it is multiplied in by halves.
-        let half = self.set(Type::F32, |to| format!("mul.f32 {to}, {whole}, 0f3F000000;"));
-        let lower = self.set(Type::F32, |to| format!("cvt.rmi.f32.f32 {to}, {half};"));
-        let upper = self.set(Type::F32, |to| format!("sub.f32 {to}, {whole}, {lower};"));
-        let first = self.set(Type::F32, |to| format!("ex2.approx.f32 {to}, {lower};"));
-        let second = self.set(Type::F32, |to| format!("ex2.approx.f32 {to}, {upper};"));
-        let scaled = self.set(Type::F32, |to| format!("mul.f32 {to}, {mantissa}, {first};"));
-        let result = self.set(Type::F32, |to| format!("mul.f32 {to}, {scaled}, {second};"));
+        let n = self.set(Type::I32, |to| format!("cvt.rzi.s32.f32 {to}, {whole};"));
+        let lower = self.set(Type::I32, |to| format!("shr.s32 {to}, {n}, 1;"));
+        let upper = self.set(Type::I32, |to| format!("sub.s32 {to}, {n}, {lower};"));
+        let (first, second) = (self.power_of_two(&lower), self.power_of_two(&upper));
+        let partly = self.float("mul.rn", &[&mantissa, &first]);
+        let result = self.float("mul.rn", &[&partly, &second]);
         // Cutting off made a number of what is none.
         let none = self.set(Type::Bool, |to| format!("setp.nan.f32 {to}, {operand}, {operand};"));
-        Ok(self.set(Type::F32, |to| format!("selp.f32 {to}, {operand}, {result}, {none};")))
+        Ok(self.float("selp", &[&operand, &result, &none]))
+    }
+
+    /// 2 to the power of an integer from -126 to 127, exactly: `ex2.approx` may be off even there.
+    fn power_of_two(&mut self, exponent: &Value) -> Value {
+        let biased = self.set(Type::I32, |to| format!("add.s32 {to}, {exponent}, 127;"));
+        let bits = self.set(Type::I32, |to| format!("shl.b32 {to}, {biased}, 23;"));
+        self.set(Type::F32, |to| format!("mov.b32 {to}, {bits};"))
+    }
+
+    /// What `instruction` of f32 makes of the operands.
+    fn float(&mut self, instruction: &str, operands: &[&dyn std::fmt::Display]) -> Value {
+        let operands: Vec<_> = operands.iter().map(ToString::to_string).collect();
+        self.set(Type::F32, |to| format!("{instruction}.f32 {to}, {};", operands.join(", ")))
     }
 
     pub(super) fn binary(&mut self, operation: Binary, left: &Value, right: &Value) -> Value {

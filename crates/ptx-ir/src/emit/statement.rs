@@ -1,11 +1,11 @@
 //! Statements.
 
-use ptx_key::{Feature, PtxIsa};
+use ptx_key::Feature;
 
 use super::{Emitter, Kind};
 use crate::{Access, BufferId, Expression, LowerError, Statement, Type};
 
-/// The oldest target with asynchronous copies.
+/// The oldest target with asynchronous copies. PTX has them since that target's oldest version.
 const ASYNC_TARGET: u16 = 80;
 
 impl Emitter<'_> {
@@ -102,11 +102,6 @@ impl Emitter<'_> {
                 Feature::AsyncCompute.name()
             ));
         }
-        let needed = PtxIsa::new(7, 0);
-        if configuration.isa < needed {
-            let what = "an asynchronous copy".to_owned();
-            return Err(LowerError::Isa { what, needed, asked: configuration.isa });
-        }
         Ok(true)
     }
 
@@ -134,6 +129,7 @@ impl Emitter<'_> {
             }
         }
         if asynchronous {
+            self.copies = true;
             // Of a size of zero nothing is read and the destination is filled with zeros.
             let size = self.set(Type::U32, |to| format!("selp.u32 {to}, 4, 0, {inside};"));
             self.line(&format!(
