@@ -143,6 +143,12 @@ mod tests {
     }
 
     #[test]
+    fn a_context_is_gone_by_three_codes() {
+        let gone: Vec<_> = (0..1000).filter(|code| DriverCode(*code).context_is_gone()).collect();
+        assert_eq!(gone, [4, 201, 709]);
+    }
+
+    #[test]
     fn driver_versions_know_their_latest_isa() {
         for (version, isa) in [
             (9020, Some("6.2")),

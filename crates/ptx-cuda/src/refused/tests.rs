@@ -88,6 +88,15 @@ fn each_refusal_names_line_kernel_and_cure() {
         ),
         (
             &other_device,
+            Some(218),
+            "",
+            Reason::WrongTarget,
+            Some(3),
+            None,
+            "lower for the device's architecture",
+        ),
+        (
+            &other_device,
             None,
             "ptxas fatal   : SM version specified by .target is higher than default SM version \
              assumed",
