@@ -23,5 +23,6 @@ mod gpu_modules;
 #[cfg(feature = "cuda")]
 mod gpu_reference_kernels;
 mod key_golden;
+mod readme_example;
 mod soundness;
 mod soundness_neighbours;

@@ -1,0 +1,66 @@
+//! README's example compiles, runs and does what README says: its lines are the lines of this file
+//! between the marks.
+
+use std::sync::Arc;
+
+use ptx_cache::{Config, Lowered, PtxCache, Source, WritePolicy};
+use ptx_disk::DiskStore;
+use ptx_ir::{Kernel, LowerError, reference};
+use ptx_key::{Configuration, Contract, DispatchPolicy, Feature, FeatureFlags, KeyBuilder};
+
+fn my_emitter(program: &Kernel, configuration: &Configuration) -> Result<String, LowerError> {
+    ptx_ir::lower(program, configuration)
+}
+
+fn served_twice(
+    program: &Kernel,
+    configuration: &Configuration,
+    store: ptx_disk::Config,
+) -> Result<(Source, Source), Box<dyn std::error::Error>> {
+    // readme:begin
+    let keys = KeyBuilder::new(configuration)?; // once a configuration
+    let disk = Arc::new(DiskStore::open(store)?); // once a process, as is the cache
+    let cache = PtxCache::with_tiers(Config::default(), vec![disk], WritePolicy::Ignore);
+
+    let trace = keys.trace(program);
+    let lower = || {
+        let text = my_emitter(program, configuration)?; // these two values and nothing else
+        Ok::<_, LowerError>(Lowered::from(text).with_trace(trace.clone()))
+    };
+    let text = cache.get_or_lower(&trace.key(), lower)?;
+    // readme:end
+    assert!(text.contains(".target sm_90"));
+    let again = cache.serve(&trace.key(), lower)?.source;
+    cache.clear();
+    Ok((again, cache.serve(&trace.key(), lower)?.source))
+}
+
+#[test]
+fn the_example_serves_from_memory_and_then_from_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = ptx_disk::Config::new(folder.path().join("store"));
+    let configuration = Configuration {
+        contract: Contract::new("ptx-ir", ptx_ir::CONTRACT_VERSION),
+        target: "sm_90".parse().unwrap(),
+        isa: "8.0".parse().unwrap(),
+        subgroup_size: 32,
+        policy: DispatchPolicy::default(),
+        features: FeatureFlags::of([Feature::F16]),
+        toolchain: None,
+    };
+    let kernel = reference::all().unwrap().swap_remove(0).kernel;
+    let sources = served_twice(&kernel, &configuration, store).unwrap();
+    assert_eq!(sources, (Source::Memory, Source::Tier("disk".to_owned())));
+}
+
+#[test]
+fn the_example_in_the_readme_is_this_one() {
+    let between = |text: &str, begin: &str, end: &str| {
+        let (_, behind) = text.split_once(begin).unwrap();
+        let (inside, _) = behind.split_once(end).unwrap();
+        inside.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+    };
+    let here = between(include_str!("readme_example.rs"), "// readme:begin\n", "// readme:end");
+    let readme = between(include_str!("../../README.md"), "```rust,ignore\n", "```");
+    assert_eq!(readme, here);
+}
