@@ -42,11 +42,20 @@ pub enum KeyError {
     /// An option names files, and what they hold is not in the key.
     #[error(
         "the option `{option}` names files: pass a digest of what they hold with \
-         `CompilerOption::reading`"
+         `CompilerOption::reading`, or leave the option out if it only says where output goes"
     )]
     OptionNamesFiles {
         /// The option as it was given.
         option: String,
+    },
+    /// A word that does not begin with `-` was given as an option.
+    #[error(
+        "`{word}` is not an option: give an option's value together with its name, by \
+         `CompilerOption::with_value`, and the source as the program"
+    )]
+    NotAnOption {
+        /// The word.
+        word: String,
     },
     /// A file or folder whose content belongs in a key could not be read.
     #[error("cannot read `{}` to take its digest: {source}", path.display())]

@@ -65,6 +65,7 @@ mod error;
 mod identity;
 mod key;
 mod module;
+mod named_files;
 mod policy;
 mod target;
 mod toolchain;
@@ -82,7 +83,3 @@ pub use policy::{DispatchPolicy, Feature, FeatureFlags, NamedValue};
 pub use target::{PtxIsa, Target, Variant};
 pub use toolchain::Toolchain;
 pub use trace::{Change, Difference, KeyTrace, TraceField};
-
-#[cfg(doctest)]
-#[doc = include_str!("../ENCODING.md")]
-struct Encoding;
