@@ -1,6 +1,6 @@
 use std::fs;
 
-use crate::{Digest, KeyError};
+use crate::Digest;
 
 #[test]
 fn a_files_digest_is_its_plain_sha256() {
@@ -36,13 +36,75 @@ fn a_folder_is_its_names_and_contents_wherever_it_lies() {
     assert_ne!(digest, make("moved", &[("sub/a.h", "1"), ("sub/b.h", "2")]));
 }
 
+#[test]
+fn times_permissions_and_empty_folders_do_not_count() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("a.h");
+    fs::write(&path, "1").unwrap();
+    let digest = Digest::of_folder(root.path()).unwrap();
+    let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(86_400);
+    fs::File::options().write(true).open(&path).unwrap().set_modified(long_ago).unwrap();
+    let mut permissions = path.metadata().unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&path, permissions).unwrap();
+    fs::create_dir(root.path().join("empty")).unwrap();
+    assert_eq!(Digest::of_folder(root.path()).unwrap(), digest);
+}
+
 #[cfg(unix)]
 #[test]
-fn a_loop_of_links_ends_in_an_error_that_names_it() {
+fn a_link_counts_by_what_it_leads_to() {
     let root = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(root.path(), root.path().join("again")).unwrap();
-    let error = Digest::of_folder(root.path()).unwrap_err();
-    assert!(matches!(error, KeyError::Unreadable { .. }), "{error}");
+    let (real, linked) = (root.path().join("real"), root.path().join("linked"));
+    for folder in [&real, &linked] {
+        fs::create_dir_all(folder.join("sub")).unwrap();
+        fs::write(folder.join("sub/a.h"), "1").unwrap();
+    }
+    fs::write(real.join("b.h"), "1").unwrap();
+    std::os::unix::fs::symlink("sub/a.h", linked.join("b.h")).unwrap();
+    assert_eq!(Digest::of_folder(&linked).unwrap(), Digest::of_folder(&real).unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_lead_back_end_at_once_in_an_error_that_names_one() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("sub");
+    fs::create_dir(&folder).unwrap();
+    // With many of them, to follow each to a fixed depth would never end.
+    for name in ["here", "here-too", "up"] {
+        let target = if name == "up" { root.path() } else { &folder };
+        std::os::unix::fs::symlink(target, folder.join(name)).unwrap();
+    }
+    let error = Digest::of_folder(root.path()).unwrap_err().to_string();
+    assert!(error.contains("sub") && error.contains("it is a link to a folder"), "{error}");
+}
+
+#[test]
+fn folders_nest_64_deep_and_no_deeper() {
+    let root = tempfile::tempdir().unwrap();
+    let deep = (0..64).fold(root.path().to_owned(), |folder, _| folder.join("d"));
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(deep.join("a.h"), "1").unwrap();
+    assert!(Digest::of_folder(root.path()).is_ok());
+    fs::create_dir(deep.join("d")).unwrap();
+    let error = Digest::of_folder(root.path()).unwrap_err().to_string();
+    assert!(error.contains("64 deep"), "{error}");
+}
+
+#[test]
+fn what_is_no_file_has_no_digest() {
+    let root = tempfile::tempdir().unwrap();
+    assert!(Digest::of_file(root.path()).unwrap_err().to_string().contains("not a file"));
+    #[cfg(unix)]
+    {
+        let socket = root.path().join("socket");
+        let _bound = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for error in [Digest::of_file(&socket), Digest::of_folder(root.path())] {
+            let said = error.unwrap_err().to_string();
+            assert!(said.contains("socket") && said.contains("not a file"), "{said}");
+        }
+    }
 }
 
 #[test]
