@@ -1,15 +1,14 @@
 //! A key's parts, kept beside the artifact so that a later miss can be explained.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::builder::{configuration_digest, ptx_key};
 use crate::{DIGEST_BYTES, Digest, KeyError, ProgramDigests, PtxKey};
 
-/// Most fields that [`KeyTrace::from_bytes`] accepts.
-const MOST_FIELDS: usize = 4096;
-/// Longest field name in bytes that [`KeyTrace::from_bytes`] accepts.
-const LONGEST_NAME: usize = 4096;
+/// What the lanes are called beside the configuration's fields. No field's name begins so.
+const LANES: &str = "program/";
 /// What a stored trace begins with: the format's name and version.
 const MAGIC: &[u8; 8] = b"ptxtrac1";
 
@@ -128,7 +127,7 @@ impl KeyTrace {
         differences
     }
 
-    fn named_digests(&self) -> std::collections::BTreeMap<&str, Digest> {
+    fn named_digests(&self) -> BTreeMap<&str, Digest> {
         let lanes = [
             Some(("program/normalized", self.program.normalized)),
             self.program.exact.map(|exact| ("program/exact", exact)),
@@ -151,7 +150,8 @@ impl KeyTrace {
         bytes
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote. Accepts no other spelling of a trace.
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote. Accepts no other spelling of a trace, and
+    /// takes memory in proportion to `bytes`, whatever they say.
     ///
     /// # Errors
     ///
@@ -169,21 +169,20 @@ impl KeyTrace {
         };
         let mut configuration: Vec<TraceField> = Vec::new();
         while !rest.is_empty() {
-            if configuration.len() == MOST_FIELDS {
-                return Err(damaged("it has more than 4096 fields"));
-            }
-            let length = usize::try_from(u64::from_le_bytes(*take(&mut rest)?))
+            let length = u64::from_le_bytes(*take(&mut rest)?);
+            let (name, behind) = usize::try_from(length)
                 .ok()
-                .filter(|length| *length <= LONGEST_NAME)
-                .ok_or_else(|| damaged("a field's name is longer than 4096 bytes"))?;
-            let (name, behind) =
-                rest.split_at_checked(length).ok_or_else(|| damaged("it is cut short"))?;
+                .and_then(|length| rest.split_at_checked(length))
+                .ok_or_else(|| damaged("it is cut short"))?;
             rest = behind;
             let name = std::str::from_utf8(name)
                 .map_err(|_| damaged("a field's name is not UTF-8"))?
                 .to_owned();
             if configuration.last().is_some_and(|last| *last.name >= *name) {
                 return Err(damaged("its fields are not in order"));
+            }
+            if name.starts_with(LANES) {
+                return Err(damaged("a field is named as a lane"));
             }
             let digest = take_digest(&mut rest)?;
             configuration.push(TraceField { name: name.into(), digest });

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use crate::{
-    Configuration, Contract, DispatchPolicy, FeatureFlags, Identity, KeyBuilder, KeyTrace, Lanes,
-    ProgramDigests,
+    Change, Configuration, Contract, DIGEST_BYTES, DispatchPolicy, FeatureFlags, Identity,
+    KeyBuilder, KeyTrace, Lanes, ProgramDigests,
 };
 
 struct Named(String);
@@ -43,21 +43,18 @@ proptest! {
     }
 
     #[test]
-    fn no_change_of_its_bytes_goes_unnoticed(
-        trace in any_trace(),
-        place in any::<prop::sample::Index>(),
-        flip in 1_u8..=255,
-    ) {
-        let mut bytes = trace.to_bytes();
-        let place = place.index(bytes.len());
-        bytes[place] ^= flip;
-        // Either it is no trace any more, or it is one of another key.
-        if let Ok(read) = KeyTrace::from_bytes(&bytes) {
-            prop_assert_ne!(read.key(), trace.key());
-        }
-        bytes.truncate(place);
-        if let Ok(read) = KeyTrace::from_bytes(&bytes) {
-            prop_assert_ne!(read.key(), trace.key());
+    fn no_change_of_its_bytes_goes_unnoticed(trace in any_trace(), flip in 1_u8..=255) {
+        let whole = trace.to_bytes();
+        for place in 0..whole.len() {
+            let mut changed = whole.clone();
+            changed[place] ^= flip;
+            // Either it is no trace any more, or it is one of another key.
+            for bytes in [&changed, &whole[..place]] {
+                if let Ok(read) = KeyTrace::from_bytes(bytes) {
+                    prop_assert_ne!(read.key(), trace.key());
+                    prop_assert!(!read.differences(&trace).is_empty());
+                }
+            }
         }
     }
 
@@ -74,7 +71,66 @@ proptest! {
     #[test]
     fn traces_differ_just_where_keys_do(left in any_trace(), right in any_trace()) {
         prop_assert_eq!(left.differences(&right).is_empty(), left.key() == right.key());
-        prop_assert_eq!(left.differences(&right).len(), right.differences(&left).len());
+        let there = left.differences(&right);
+        let mut back = right.differences(&left);
+        for difference in &mut back {
+            difference.change = match difference.change {
+                Change::Added => Change::Removed,
+                Change::Removed => Change::Added,
+                Change::Changed => Change::Changed,
+            };
+        }
+        prop_assert_eq!(&there, &back);
+        prop_assert!(there.is_sorted_by(|a, b| a.field < b.field));
+    }
+}
+
+#[test]
+fn differences_say_what_was_added_removed_and_changed() {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let left = trace("one", &names(&["a", "b"]), true);
+    let right = trace("two", &names(&["b", "c"]), false);
+    let said: Vec<String> = left.differences(&right).iter().map(ToString::to_string).collect();
+    let expected = [
+        "feature/named/a removed",
+        "feature/named/c added",
+        "program/exact removed",
+        "program/normalized changed",
+    ];
+    assert_eq!(said, expected);
+    assert_eq!(left.differences(&left), []);
+}
+
+#[test]
+fn a_name_of_any_length_is_stored() {
+    let trace = trace("x", &["n".repeat(100_000)], true);
+    assert_eq!(KeyTrace::from_bytes(&trace.to_bytes()).unwrap(), trace);
+}
+
+#[test]
+fn what_no_builder_makes_is_no_trace() {
+    let whole = trace("x", &[], false).to_bytes();
+    let digest = [7; DIGEST_BYTES];
+    let field = |name: &str| {
+        [(name.len() as u64).to_le_bytes().as_slice(), name.as_bytes(), &digest].concat()
+    };
+    let (lanes, _) = whole.split_at(b"ptxtrac1".len() + digest.len() + 1);
+    let (zz, zzz) = (field("zz"), field("zzz"));
+    let read = |parts: &[&[u8]]| KeyTrace::from_bytes(&parts.concat());
+    assert!(read(&[lanes, &zz, &zzz]).is_ok());
+    let refused: [(&[&[u8]], &str); 8] = [
+        (&[lanes, &zzz, &zz], "not in order"),
+        (&[lanes, &zz, &zz], "not in order"),
+        (&[lanes, &field("program/exact")], "named as a lane"),
+        (&[&lanes[..lanes.len() - 1], &[2]], "neither there nor absent"),
+        (&[&lanes[..lanes.len() - 1], &[1]], "cut short"),
+        (&[lanes, &[0xff; 8]], "cut short"),
+        (&[lanes, &1_u64.to_le_bytes(), &[0xff], &digest], "not UTF-8"),
+        (&[b"ptxtrac2", &lanes[8..]], "does not begin"),
+    ];
+    for (parts, reason) in refused {
+        let error = read(parts).unwrap_err().to_string();
+        assert!(error.contains(reason), "{reason}: {error}");
     }
 }
 
