@@ -11,6 +11,7 @@ mod corpus_is_whole;
 mod cuda_broken_ptx;
 mod cuda_ptxas;
 mod cuda_stack;
+mod damage_is_relowered;
 mod disk_full;
 mod disk_processes;
 mod emitted_ptx_assembles;
