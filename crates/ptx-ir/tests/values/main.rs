@@ -14,6 +14,10 @@
 )]
 #![allow(clippy::float_cmp, reason = "PTX compares so")]
 
+#[cfg(feature = "arbitrary")]
+mod generated;
+#[cfg(feature = "arbitrary")]
+mod interpret;
 mod machine;
 mod memory;
 mod operation;
