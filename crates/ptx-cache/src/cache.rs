@@ -197,7 +197,10 @@ where
         let hash = self.hash(key);
         let slot = self.shards[self.shard_number(hash)].remove_if(hash, key, |_| true, &guard)?;
         self.accounting.release(slot.value.weight());
-        Some(slot.value.clone())
+        let value = slot.value.clone();
+        // Its own reference need not wait in this thread's bag for company.
+        guard.flush();
+        Some(value)
     }
 
     /// Takes out every value that is resident when this is called, and sets the counts to zero.
