@@ -23,6 +23,7 @@ mod gpu_device;
 mod gpu_modules;
 #[cfg(feature = "cuda")]
 mod gpu_reference_kernels;
+mod ir_limits;
 mod key_golden;
 mod readme_example;
 mod soundness;
