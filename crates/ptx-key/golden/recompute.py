@@ -140,7 +140,15 @@ def jit(configuration):
     return out + b")"
 
 
-def recomputed(vector):
+def trace(normalized, exact, digests):
+    out = b"ptxtrac1" + bytes.fromhex(normalized)
+    out += b"\x00" if exact is None else b"\x01" + bytes.fromhex(exact)
+    for name, value in digests.items():
+        out += sized(b"", name.encode("utf-8")) + bytes.fromhex(value)
+    return out.hex()
+
+
+def lowering(vector):
     digests = fields(vector["configuration"])
     configuration = hashed(
         "configuration", *(text(name) + digest(value) for name, value in digests.items())
@@ -160,22 +168,38 @@ def recomputed(vector):
             "module-of-lowering", sized(b"y", bytes.fromhex(key)), assembly
         ),
         "module_of_text": hashed("module-of-text", text(vector["text"]), assembly),
+        "trace": trace(normalized, exact, digests),
     }
 
 
+def folder(vector):
+    ordered = sorted(vector["files"].items(), key=lambda item: item[0].encode("utf-8"))
+    contents = (
+        text(path) + digest(hashlib.sha256(bytes.fromhex(content)).hexdigest())
+        for path, content in ordered
+    )
+    return {"digest": hashed("folder", *contents)}
+
+
 def main():
+    write = "--write" in sys.argv
     vectors = json.loads(VECTORS.read_text(encoding="utf-8"))
-    wrong = 0
-    for vector in vectors:
-        found = recomputed(vector)
-        if "expected" not in vector and "--write" in sys.argv:
-            vector["expected"] = found
-        if vector.get("expected") != found:
-            print(f"vector `{vector['name']}`: recomputed {json.dumps(found, indent=2)}")
-            wrong += 1
-    if "--write" in sys.argv:
-        VECTORS.write_text(json.dumps(vectors, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"{len(vectors) - wrong} of {len(vectors)} vectors agree")
+    total = wrong = 0
+    for kind, recompute in (("lowerings", lowering), ("folders", folder)):
+        for vector in vectors[kind]:
+            found = recompute(vector)
+            expected = vector.setdefault("expected", {})
+            if write:
+                for name, value in found.items():
+                    expected.setdefault(name, value)
+            total += 1
+            if expected != found:
+                print(f"{kind}, `{vector['name']}`: recomputed {json.dumps(found, indent=2)}")
+                wrong += 1
+    if write:
+        whole = json.dumps(vectors, indent=2, ensure_ascii=False) + "\n"
+        VECTORS.write_text(whole, encoding="utf-8")
+    print(f"{total - wrong} of {total} vectors agree")
     sys.exit(1 if wrong else 0)
 
 

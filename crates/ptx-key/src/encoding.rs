@@ -8,37 +8,43 @@ use sha2::{Digest as _, Sha256};
 
 use crate::Digest;
 
-/// Version of the encoding. It stands in every domain string, so that keys of two versions never
-/// meet.
-pub const ENCODING_VERSION: u32 = 1;
+/// States the version and the domains together: each domain's text is made from both, so that
+/// they cannot disagree.
+macro_rules! encoding {
+    (version $version:literal: $($domain:ident => $name:literal,)+) => {
+        /// Version of the encoding. It stands in every domain string, so that keys of two versions
+        /// never meet.
+        pub const ENCODING_VERSION: u32 = $version;
 
-/// What a stream is for. Its text is the stream's first token, so streams of two purposes never
-/// collide.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Domain {
-    NormalizedLane,
-    ExactLane,
-    Field,
-    Configuration,
-    Ptx,
-    ModuleOfLowering,
-    ModuleOfText,
-    Folder,
+        /// What a stream is for. Its text is the stream's first token, so streams of two purposes
+        /// never collide.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) enum Domain {
+            $($domain,)+
+        }
+
+        impl Domain {
+            #[cfg(test)]
+            const ALL: &[Self] = &[$(Self::$domain,)+];
+
+            const fn text(self) -> &'static str {
+                match self {
+                    $(Self::$domain => concat!("ptx-key/", $version, "/", $name),)+
+                }
+            }
+        }
+    };
 }
 
-impl Domain {
-    const fn text(self) -> &'static str {
-        match self {
-            Self::NormalizedLane => "ptx-key/1/lane/normalized",
-            Self::ExactLane => "ptx-key/1/lane/exact",
-            Self::Field => "ptx-key/1/field",
-            Self::Configuration => "ptx-key/1/configuration",
-            Self::Ptx => "ptx-key/1/ptx",
-            Self::ModuleOfLowering => "ptx-key/1/module-of-lowering",
-            Self::ModuleOfText => "ptx-key/1/module-of-text",
-            Self::Folder => "ptx-key/1/folder",
-        }
-    }
+encoding! { version 1:
+    NormalizedLane => "lane/normalized",
+    ExactLane => "lane/exact",
+    Field => "field",
+    Configuration => "configuration",
+    Ptx => "ptx",
+    ModuleOfLowering => "module-of-lowering",
+    ModuleOfText => "module-of-text",
+    Folder => "folder",
 }
 
 /// Writes tokens into one SHA-256 state. Allocates nothing.

@@ -148,3 +148,6 @@ impl ProgramDigests {
         Self { normalized: lanes.normalized.finish(), exact: lanes.exact.map(Encoder::finish) }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ pub enum NamedValue {
     Unsigned(u64),
     /// A signed integer.
     Signed(i64),
-    /// A text. Never a path: give the content's digest.
+    /// A text. Never a path: give the digits of the content's [`Digest`](crate::Digest).
     Text(String),
 }
 
@@ -161,3 +161,6 @@ impl FromIterator<Feature> for FeatureFlags {
         Self { known: features.into_iter().collect(), named: BTreeSet::new() }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,8 +10,8 @@
 
 use ptx_key::{
     Assembler, CompilerOption, ComputeCapability, Configuration, Contract, Digest, DispatchPolicy,
-    Encoder, Feature, FeatureFlags, Identity, JitConfiguration, JitOptions, KeyBuilder, Lanes,
-    NamedValue, ProgramDigests, Toolchain,
+    Encoder, Feature, FeatureFlags, Identity, JitConfiguration, JitOptions, KeyBuilder, KeyTrace,
+    Lanes, NamedValue, ProgramDigests, Toolchain,
 };
 use serde_json::Value;
 
@@ -164,11 +164,16 @@ fn jit(value: &Value) -> JitConfiguration {
     }
 }
 
+fn vectors() -> Value {
+    serde_json::from_str(include_str!("../golden/vectors.json")).unwrap()
+}
+
 #[test]
-fn the_committed_vectors_come_out_the_same() {
-    let vectors: Value = serde_json::from_str(include_str!("../golden/vectors.json")).unwrap();
-    assert!(list(&vectors).len() >= 8);
-    for vector in list(&vectors) {
+fn the_committed_lowerings_come_out_the_same() {
+    let vectors = vectors();
+    let lowerings = list(&vectors["lowerings"]);
+    assert!(lowerings.len() >= 10);
+    for vector in lowerings {
         let (name, expected) = (&vector["name"], &vector["expected"]);
         let program = Tokens(list(&vector["program"]));
         let digests = if vector["normalized_only"].as_bool().unwrap() {
@@ -193,10 +198,30 @@ fn the_committed_vectors_come_out_the_same() {
         let key = builder.key_of(&digests);
         assert_eq!(key.to_string(), text(&expected["ptx_key"]), "{name}");
         assert_eq!(trace.key(), key);
+        let stored = bytes(&expected["trace"]);
+        assert_eq!(trace.to_bytes(), stored, "{name}");
+        assert_eq!(KeyTrace::from_bytes(&stored).unwrap(), trace, "{name}");
         let jit = jit(&vector["jit"]);
         let of_lowering = jit.key_of_lowering(&key).to_string();
         assert_eq!(of_lowering, text(&expected["module_of_lowering"]), "{name}");
         let of_text = jit.key_of_text(text(&vector["text"])).to_string();
         assert_eq!(of_text, text(&expected["module_of_text"]), "{name}");
+    }
+}
+
+#[test]
+fn the_committed_folders_come_out_the_same() {
+    let vectors = vectors();
+    let folders = list(&vectors["folders"]);
+    assert!(folders.len() >= 2);
+    for vector in folders {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in vector["files"].as_object().unwrap() {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes(content)).unwrap();
+        }
+        let digest = Digest::of_folder(folder.path()).unwrap().to_string();
+        assert_eq!(digest, text(&vector["expected"]["digest"]), "{}", vector["name"]);
     }
 }

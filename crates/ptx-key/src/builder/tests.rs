@@ -45,7 +45,7 @@ fn key(configuration: &Configuration) -> PtxKey {
 /// One change to a configuration, and the field that it changes.
 type Changed = (&'static str, fn(&mut Configuration));
 
-const CHANGES: [Changed; 25] = [
+const CHANGES: [Changed; 36] = [
     ("contract/name", |it| it.contract.name.push('x')),
     ("contract/version", |it| it.contract.version += 1),
     ("target", |it| it.target = "sm_91".parse().unwrap()),
@@ -57,20 +57,37 @@ const CHANGES: [Changed; 25] = [
     ("policy/ulp_budget", |it| it.policy.ulp_budget = Some(0)),
     ("policy/workgroup_override", |it| it.policy.workgroup_override = None),
     ("policy/workgroup_override", |it| it.policy.workgroup_override = Some([1, 64, 1])),
+    ("policy/workgroup_override", |it| it.policy.workgroup_override = Some([65, 1, 1])),
+    ("policy/workgroup_override", |it| it.policy.workgroup_override = Some([64, 2, 1])),
+    ("policy/workgroup_override", |it| it.policy.workgroup_override = Some([64, 1, 2])),
     ("policy/named/tile", |it| drop(it.policy.named.insert("tile".into(), 33_u64.into()))),
     ("policy/named/tile", |it| drop(it.policy.named.insert("tile".into(), 32_i64.into()))),
+    ("policy/named/tile", |it| drop(it.policy.named.insert("tile".into(), "32".into()))),
+    ("policy/named/tile", |it| it.policy.named.clear()),
     ("policy/named/other", |it| drop(it.policy.named.insert("other".into(), true.into()))),
     ("feature/bf16", |it| it.features = it.features.clone().with(Feature::Bf16)),
+    ("feature/f16", |it| it.features = FeatureFlags::new().with_named("own")),
+    ("feature/named/own", |it| it.features = FeatureFlags::of([Feature::F16])),
     ("feature/named/f16", |it| it.features = it.features.clone().with_named("f16")),
     ("toolchain/name", |it| edit(it, |tool| tool.name.push('x'))),
     ("toolchain/version", |it| edit(it, |tool| tool.version.push('x'))),
     ("toolchain/fingerprint", |it| {
-        edit(it, |tool| tool.fingerprint = Ok(Digest::of_bytes(b"new")))
+        edit(it, |tool| tool.fingerprint = Ok(Digest::of_bytes(b"new")));
     }),
     ("toolchain/options", |it| edit(it, |tool| tool.ordered.reverse())),
     ("toolchain/options", |it| {
         edit(it, |tool| tool.ordered.push(CompilerOption::flag("-G").unwrap()));
     }),
+    ("toolchain/options", |it| {
+        edit(it, |tool| tool.ordered[1] = CompilerOption::with_value("-O2", "x").unwrap());
+    }),
+    ("toolchain/options", |it| {
+        edit(it, |tool| {
+            tool.ordered[1] = CompilerOption::reading("-O2", Digest::of_bytes(b"x"));
+        });
+    }),
+    ("toolchain/options", |it| edit(it, |tool| tool.ordered.clear())),
+    ("toolchain/option/-lineinfo", |it| edit(it, |tool| tool.unordered.clear())),
     ("toolchain/option/-lineinfo", |it| {
         edit(it, |tool| {
             *tool = tool.clone().option_in_any_order(CompilerOption::flag("-lineinfo").unwrap());
@@ -78,7 +95,7 @@ const CHANGES: [Changed; 25] = [
     }),
     ("toolchain/option/-G", |it| {
         edit(it, |tool| {
-            *tool = tool.clone().option_in_any_order(CompilerOption::flag("-G").unwrap())
+            *tool = tool.clone().option_in_any_order(CompilerOption::flag("-G").unwrap());
         });
     }),
     ("toolchain/content/a.h", |it| {
@@ -126,10 +143,18 @@ fn the_program_reaches_the_key_by_both_lanes() {
 }
 
 #[test]
+fn a_toolchain_is_other_than_none() {
+    let none = Configuration { toolchain: None, ..base() };
+    let empty = Toolchain::new("", "", Digest::from_bytes([0; 32]));
+    let empty = Configuration { toolchain: Some(empty), ..base() };
+    let keys = [key(&none), key(&empty), key(&base())];
+    assert_eq!(std::collections::BTreeSet::from(keys).len(), 3);
+}
+
+#[test]
 fn what_has_no_order_does_not_count_by_order() {
     let mut reordered = base();
     reordered.features = FeatureFlags::new().with_named("own").with(Feature::F16);
-    reordered.policy.named = [("tile".to_owned(), NamedValue::Unsigned(32))].into();
     assert_eq!(key(&base()), key(&reordered));
 
     let flag = |name| CompilerOption::flag(name).unwrap();
@@ -138,8 +163,22 @@ fn what_has_no_order_does_not_count_by_order() {
     let any = |a, b| tool().option_in_any_order(flag(a)).option_in_any_order(flag(b));
     assert_eq!(key(&with(any("-a", "-b"))), key(&with(any("-b", "-a"))));
     let ordered = |a, b| tool().option(flag(a)).option(flag(b));
-    assert_ne!(key(&with(ordered("-a", "-b"))), key(&with(ordered("-b", "-a"))));
     assert_ne!(key(&with(ordered("-a", "-b"))), key(&with(any("-a", "-b"))));
+}
+
+#[test]
+fn the_order_of_options_counts() {
+    let keyed = |words: &[&str]| {
+        let tool = Toolchain::new("nvcc", "13", Digest::of_bytes(b"tool"));
+        let tool =
+            words.iter().fold(tool, |tool, word| tool.option(CompilerOption::flag(word).unwrap()));
+        key(&Configuration { toolchain: Some(tool), ..base() })
+    };
+    for [first, second] in [["-O3", "-O2"], ["-DX", "-UX"], ["--ftz=true", "--ftz=false"]] {
+        assert_ne!(keyed(&[first, second]), keyed(&[second, first]));
+        assert_ne!(keyed(&[first, second]), keyed(&[second]));
+    }
+    assert_ne!(keyed(&["-O3"]), keyed(&["-O3", "-O3"]));
 }
 
 #[test]
@@ -166,7 +205,9 @@ fn a_tool_that_cannot_be_read_makes_no_key() {
     let refused = KeyBuilder::new(&Configuration { toolchain: Some(toolchain), ..base() });
     let error = refused.unwrap_err();
     assert!(matches!(&error, KeyError::Unkeyable { tool, .. } if tool == "nvcc"), "{error}");
-    assert!(error.to_string().contains("lower without the cache"), "{error}");
+    let said = error.to_string();
+    assert!(said.contains("`nvcc`") && said.contains("lower without the cache"), "{said}");
+    assert!(said.contains("no-such-tool"), "{said}");
 }
 
 #[test]

@@ -3,11 +3,14 @@ use proptest::prelude::*;
 use super::{Domain, ENCODING_VERSION, Encoder};
 use crate::Digest;
 
+const SPECIFICATION: &str = include_str!("../../ENCODING.md");
+
 #[derive(Clone, Debug, PartialEq)]
 enum Token {
     Bool(bool),
     U64(u64),
     I64(i64),
+    /// By its bits, so that each NaN is equal to itself.
     F64(u64),
     Str(String),
     Bytes(Vec<u8>),
@@ -17,12 +20,14 @@ enum Token {
 }
 
 fn tokens() -> impl Strategy<Value = Vec<Token>> {
+    // The alphabets are small and made of tag bytes, so that streams which a careless encoding
+    // would confuse come up often.
     let leaf = prop_oneof![
         any::<bool>().prop_map(Token::Bool),
-        (0_u64..4).prop_map(Token::U64),
-        (-2_i64..3).prop_map(Token::I64),
-        (0_u64..4).prop_map(Token::F64),
-        "[()nsb]{0,3}".prop_map(Token::Str),
+        prop_oneof![0_u64..4, any::<u64>()].prop_map(Token::U64),
+        prop_oneof![-2_i64..3, any::<i64>()].prop_map(Token::I64),
+        prop_oneof![0_u64..4, any::<u64>()].prop_map(Token::F64),
+        "[()nsbé]{0,3}".prop_map(Token::Str),
         prop::collection::vec(prop::sample::select(b"()ns\0".to_vec()), 0..3)
             .prop_map(Token::Bytes),
         any::<[u8; 32]>().prop_map(Token::Digest),
@@ -57,14 +62,79 @@ fn digest(tokens: &[Token]) -> Digest {
     encoder.finish()
 }
 
+/// The bytes that the specification gives for these tokens.
+fn specified(tokens: &[Token]) -> Vec<u8> {
+    let sized = |tag: u8, bytes: &[u8]| {
+        [&[tag], (bytes.len() as u64).to_le_bytes().as_slice(), bytes].concat()
+    };
+    let one = |token: &Token| match token {
+        Token::Bool(value) => vec![b'b', u8::from(*value)],
+        Token::U64(value) => [b"u".as_slice(), &value.to_le_bytes()].concat(),
+        Token::I64(value) => [b"i".as_slice(), &value.to_le_bytes()].concat(),
+        Token::F64(bits) => [b"f".as_slice(), &bits.to_le_bytes()].concat(),
+        Token::Str(text) => sized(b's', text.as_bytes()),
+        Token::Bytes(bytes) => sized(b'y', bytes),
+        Token::Digest(bytes) => [b"d".as_slice(), bytes].concat(),
+        Token::Absent => vec![b'n'],
+        Token::Record(name, content) => {
+            [sized(b'(', name.as_bytes()), specified(content), vec![b')']].concat()
+        }
+    };
+    tokens.iter().flat_map(one).collect()
+}
+
+/// Reads tokens until the end, or until the record that they are in is closed.
+fn parsed(rest: &mut &[u8]) -> Vec<Token> {
+    fn take<'a>(rest: &mut &'a [u8], count: usize) -> &'a [u8] {
+        let (taken, behind) = rest.split_at(count);
+        *rest = behind;
+        taken
+    }
+    fn number(rest: &mut &[u8]) -> u64 {
+        u64::from_le_bytes(take(rest, 8).try_into().unwrap())
+    }
+    fn sized(rest: &mut &[u8]) -> Vec<u8> {
+        let length = number(rest);
+        take(rest, length.try_into().unwrap()).to_vec()
+    }
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let mut tokens = Vec::new();
+    while !rest.is_empty() {
+        tokens.push(match take(rest, 1)[0] {
+            b'b' => Token::Bool(take(rest, 1)[0] == 1),
+            b'u' => Token::U64(number(rest)),
+            b'i' => Token::I64(number(rest).cast_signed()),
+            b'f' => Token::F64(number(rest)),
+            b's' => Token::Str(text(sized(rest))),
+            b'y' => Token::Bytes(sized(rest)),
+            b'd' => Token::Digest(take(rest, 32).try_into().unwrap()),
+            b'n' => Token::Absent,
+            b'(' => Token::Record(text(sized(rest)), parsed(rest)),
+            b')' => return tokens,
+            other => panic!("no token begins with {other}"),
+        });
+    }
+    tokens
+}
+
+/// `H(domain, bytes)` of the specification.
+fn hashed(domain: Domain, bytes: &[u8]) -> Digest {
+    let domain = specified(&[Token::Str(domain.text().to_owned())]);
+    Digest::of_bytes(&[domain.as_slice(), bytes].concat())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4096))]
 
-    /// The alphabet is small and made of tag bytes, so that streams which a careless encoding would
-    /// confuse come up often.
+    /// What is hashed is what the specification says, and that can be read back: so two different
+    /// streams are two different byte strings.
     #[test]
-    fn streams_are_equal_just_when_their_digests_are(left in tokens(), right in tokens()) {
-        prop_assert_eq!(digest(&left) == digest(&right), left == right);
+    fn the_encoding_is_injective(tokens in tokens()) {
+        let bytes = specified(&tokens);
+        prop_assert_eq!(digest(&tokens), hashed(Domain::Field, &bytes));
+        let mut rest = bytes.as_slice();
+        prop_assert_eq!(parsed(&mut rest), tokens);
+        prop_assert_eq!(rest, b"");
     }
 }
 
@@ -93,38 +163,34 @@ fn tokens_that_are_easily_confused_are_not() {
 }
 
 #[test]
-fn domains_tell_the_version_and_are_different() {
-    let domains = [
-        Domain::NormalizedLane,
-        Domain::ExactLane,
-        Domain::Field,
-        Domain::Configuration,
-        Domain::Ptx,
-        Domain::ModuleOfLowering,
-        Domain::ModuleOfText,
-        Domain::Folder,
-    ];
-    let texts: std::collections::BTreeSet<&str> = domains.iter().map(|it| it.text()).collect();
-    assert_eq!(texts.len(), domains.len());
-    let specification = include_str!("../../ENCODING.md");
-    for text in texts {
-        assert!(text.starts_with(&format!("ptx-key/{ENCODING_VERSION}/")));
-        assert!(specification.contains(text));
+fn every_domain_is_another_and_is_specified() {
+    let digests: std::collections::BTreeSet<Digest> =
+        Domain::ALL.iter().map(|domain| Encoder::new(*domain).finish()).collect();
+    assert_eq!(digests.len(), Domain::ALL.len());
+    for domain in Domain::ALL {
+        assert!(SPECIFICATION.contains(&format!("| `{}` |", domain.text())), "{domain:?}");
+        assert_eq!(Encoder::new(*domain).finish(), hashed(*domain, b""));
     }
+    let title = format!("# The encoding of keys, version {ENCODING_VERSION}\n");
+    assert!(SPECIFICATION.starts_with(&title));
 }
 
 #[test]
-fn the_worked_example_of_the_specification_is_what_is_hashed() {
-    let specification = include_str!("../../ENCODING.md");
-    let (_, behind) = specification.split_once("```text\n").unwrap();
-    let (example, _) = behind.split_once("```").unwrap();
-    let digits: String = example.chars().filter(char::is_ascii_hexdigit).collect();
-    let example = base16ct::lower::decode_vec(&digits).unwrap();
-
-    let domain = Domain::Field.text().as_bytes();
-    let length = u64::try_from(domain.len()).unwrap().to_le_bytes();
-    let bytes = [b"s".as_slice(), &length, domain, &example].concat();
-    let stream =
+fn the_worked_examples_of_the_specification_are_what_is_hashed() {
+    let examples: Vec<Vec<u8>> = SPECIFICATION
+        .split("```text\n")
+        .skip(1)
+        .map(|behind| {
+            let digits = behind.split_once("```").unwrap().0.replace([' ', '\n'], "");
+            base16ct::lower::decode_vec(digits).unwrap()
+        })
+        .collect();
+    let [stream, field, field_digest] = examples.as_slice() else {
+        panic!("{} examples", examples.len())
+    };
+    let tokens =
         [Token::Str("a".into()), Token::U64(5), Token::Record("r".into(), vec![Token::Absent])];
-    assert_eq!(digest(&stream), Digest::of_bytes(&bytes));
+    assert_eq!(digest(&tokens), hashed(Domain::Field, stream));
+    assert_eq!(Digest::of_bytes(field), digest(&[Token::U64(1)]));
+    assert_eq!(digest(&[Token::U64(1)]).as_bytes().as_slice(), field_digest);
 }
