@@ -7,14 +7,29 @@
     reason = "a test fails by panicking"
 )]
 
+use std::hint::black_box;
+
 use ptx_key::{Configuration, Contract, DispatchPolicy, FeatureFlags, Identity, KeyBuilder, Lanes};
 
-struct Long(usize);
+/// A program of about this many bytes, by statements that use every kind of token but digests.
+struct Program {
+    bytes: usize,
+}
 
-impl Identity for Long {
+impl Identity for Program {
     fn identify(&self, lanes: &mut Lanes) {
-        for number in 0..self.0 as u64 {
-            lanes.record("statement", |lanes| lanes.u64(number));
+        // Each statement writes 100 bytes or a little more.
+        for number in 0..(self.bytes / 100) as u64 {
+            lanes.record("statement", |lanes| {
+                lanes.u64(number);
+                lanes.i64(-1);
+                lanes.f64(0.5);
+                lanes.bool(true);
+                lanes.absent();
+                lanes.str("a text");
+                lanes.bytes(b"bytes of some length");
+                lanes.exact_only(|exact| exact.u64(number));
+            });
         }
     }
 }
@@ -31,12 +46,14 @@ fn a_key_allocates_nothing() {
         toolchain: None,
     };
     let keys = KeyBuilder::new(&configuration).unwrap();
+    let counting = allocation_counter::measure(|| drop(black_box(vec![0_u8; 64])));
+    assert_eq!(counting.bytes_total, 64, "allocations are not counted");
     // The first use finds out what the processor can do.
-    keys.key(&Long(1));
-    for statements in [30, 300_000] {
+    keys.key(&Program { bytes: 1_000 });
+    for bytes in [1_000, 10_000_000] {
         let counted = allocation_counter::measure(|| {
-            keys.key(&Long(statements));
+            black_box(keys.key(&Program { bytes }));
         });
-        assert_eq!(counted.count_total, 0, "for {statements} statements");
+        assert_eq!(counted.bytes_total, 0, "for a program of {bytes} bytes");
     }
 }
