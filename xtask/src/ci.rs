@@ -53,7 +53,7 @@ fn format() -> Outcome {
     execute(&mut cargo(&["fmt", "--all", "--check"]))
 }
 
-const CLIPPY: [&str; 4] = ["clippy", "--workspace", "--all-targets", "--quiet"];
+const CLIPPY: [&str; 5] = ["clippy", "--workspace", "--all-targets", "--keep-going", "--quiet"];
 
 fn clippy() -> Outcome {
     execute(cargo(&CLIPPY).args(["--", "-D", "warnings"]))
