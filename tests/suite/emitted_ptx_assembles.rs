@@ -41,7 +41,7 @@ fn features_of(target: &str) -> Vec<Feature> {
     Feature::ALL.into_iter().filter(has).collect()
 }
 
-/// `ptxas` 13 assembles for sm_75 and newer; text for an older target runs on those.
+/// `ptxas` 13 assembles for `sm_75` and newer; text for an older target runs on those.
 fn architecture(target: &str) -> &str {
     if matches!(target, "sm_70" | "sm_72") { "sm_75" } else { target }
 }

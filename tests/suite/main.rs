@@ -27,4 +27,5 @@ mod ir_limits;
 mod key_golden;
 mod readme_example;
 mod soundness;
+mod soundness_edits;
 mod soundness_neighbours;

@@ -4,14 +4,13 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use ptx_ir::{Access, Kernel, lower};
 use ptx_key::{
     CompilerOption, Configuration, Digest, Feature, KeyBuilder, KeyTrace, NamedValue, Target,
     Toolchain,
 };
 
-use crate::soundness::{change, configuration, key};
+use crate::soundness::{cases, change, configuration, key, runner};
 
 fn trace(kernel: &Kernel, configuration: &Configuration) -> KeyTrace {
     KeyBuilder::new(configuration).unwrap().trace(kernel)
@@ -29,7 +28,7 @@ fn one_field(
     reaches_ptx: bool,
     neighbour: impl Fn(&mut Configuration) -> bool + Clone,
 ) {
-    let mut runner = TestRunner::new(Config { cases: 128, ..Config::default() });
+    let mut runner = runner((cases() / 64).max(128));
     let changed = std::cell::Cell::new(0_u32);
     let texts = std::cell::Cell::new(0_u32);
     let run = runner.run(&(ptx_ir::arbitrary::kernel(), configuration()), |(kernel, asked)| {
@@ -174,16 +173,11 @@ fn soundness_toolchain() {
         edit(|it| it.option_in_any_order(CompilerOption::flag("-G").unwrap())),
     );
     one_field("toolchain/content/a.h", false, edit(|it| it.content("a.h", Digest::of_bytes(b"a"))));
-    one_field(
-        "toolchain/fingerprint",
-        false,
-        edit(|_| Toolchain::new("cc", "1", Digest::of_bytes(b"tool 3"))),
-    );
 }
 
 /// Runs `property` on generated kernels.
 fn for_kernels(property: impl Fn(Kernel, Configuration) -> Result<(), TestCaseError>) {
-    let mut runner = TestRunner::new(Config { cases: 256, ..Config::default() });
+    let mut runner = runner((cases() / 64).max(256));
     let run = runner.run(&(ptx_ir::arbitrary::kernel(), configuration()), |(kernel, asked)| {
         property(kernel, asked)
     });
@@ -191,6 +185,27 @@ fn for_kernels(property: impl Fn(Kernel, Configuration) -> Result<(), TestCaseEr
 }
 
 const PROGRAM: [&str; 2] = ["program/exact", "program/normalized"];
+
+#[test]
+fn soundness_another_tool() {
+    for_kernels(|kernel, asked| {
+        let with = |name, version, tool: &[u8]| {
+            let toolchain = Toolchain::new(name, version, Digest::of_bytes(tool))
+                .option(CompilerOption::flag("-O3").unwrap());
+            trace(&kernel, &Configuration { toolchain: Some(toolchain), ..asked.clone() })
+        };
+        let first = with("cc", "1", b"build 1");
+        for (field, other) in [
+            ("toolchain/name", with("c++", "1", b"build 1")),
+            ("toolchain/version", with("cc", "2", b"build 1")),
+            ("toolchain/fingerprint", with("cc", "1", b"build 2")),
+        ] {
+            prop_assert_ne!(first.key(), other.key());
+            prop_assert_eq!(named(&first, &other), [field]);
+        }
+        Ok(())
+    });
+}
 
 #[test]
 fn soundness_swapped_binding_slots() {
