@@ -20,7 +20,9 @@ pub(crate) fn run_requiring(required: &str, arguments: &[&str]) -> Outcome {
     let features = testable_features()?.join(",");
     let run = |subcommand: &[&str], arguments: &[&str]| {
         let mut command = cargo(subcommand);
-        command.args(["--workspace", "--features", &features]).args(arguments);
+        // Benches have no tests, and their peers take long to build.
+        command.args(["--workspace", "--exclude", "ptx-bench", "--features", &features]);
+        command.args(arguments);
         command.envs(tools.iter().map(|(name, path)| (*name, path)));
         if !required.is_empty() {
             command.env("PTX_REQUIRE", required);
