@@ -137,7 +137,7 @@ fn everything_at_once_ends_exact_and_without_a_leak() {
         thread::scope(|scope| {
             for _ in 0..8 {
                 seed += 1;
-                let mut random = Random(seed * 0x9e37_79b9_7f4a_7c15);
+                let mut random = Random(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
                 let (cache, census) = (&cache, &census);
                 scope.spawn(move || {
                     (0..2_000).for_each(|_| one_step(cache, census, &mut random));
