@@ -23,6 +23,9 @@ use crate::{Access, Buffer, BufferId, Element, Interface, Kernel, LowerError, Ty
 /// compute and persistent threads. Tensor cores, a back end's own features, other named policies
 /// and the toolchain change no text of this emitter.
 ///
+/// An override of the workgroup leaves an extent of 1 as it is: along an axis that the kernel does
+/// not use, more threads would do the same work again.
+///
 /// # Errors
 ///
 /// [`LowerError`] for a target that is not known, an ISA version that is too old, a feature that

@@ -43,7 +43,8 @@
 //! # Dependencies
 //!
 //! `thiserror` derives the error type. `proptest`, behind the feature `arbitrary`, generates
-//! kernels for property tests.
+//! kernels for property tests. The tests run the emitted text on a machine of their own, with halves
+//! from `half`.
 
 #[cfg(feature = "arbitrary")]
 pub mod arbitrary;

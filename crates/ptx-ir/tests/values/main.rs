@@ -16,6 +16,7 @@
 
 #[cfg(feature = "arbitrary")]
 mod generated;
+mod integers;
 #[cfg(feature = "arbitrary")]
 mod interpret;
 mod machine;
