@@ -17,7 +17,9 @@ use crate::flight::{Flights, Joined};
 use crate::shard::Shard;
 use crate::slot::{About, Slot};
 use crate::sync::Mutex;
-use crate::{CacheError, Config, EntryReport, Made, Origin, Pinned, Served, Snapshot, Weigh};
+use crate::{
+    CacheError, Config, EntryReport, Event, Listener, Made, Origin, Pinned, Served, Snapshot, Weigh,
+};
 
 /// A cache in memory: hits without a lock, one making of a value per key, exact accounting.
 ///
@@ -51,6 +53,7 @@ pub struct Cache<K: 'static, V: 'static, S = BuildKeyHasher> {
     /// Held by the one thread that chooses who stays.
     pub(crate) choosing: Mutex<()>,
     pub(crate) counts: Counts,
+    listener: Option<Arc<dyn Listener<K>>>,
 }
 
 impl<K, V> Cache<K, V>
@@ -84,6 +87,23 @@ where
             clock: Clock::start(),
             choosing: Mutex::new(()),
             counts: Counts::default(),
+            listener: None,
+        }
+    }
+
+    /// The same cache, whose events `listener` hears.
+    #[must_use]
+    pub fn heard_by(self, listener: Arc<dyn Listener<K>>) -> Self {
+        Self { listener: Some(listener), ..self }
+    }
+
+    pub(crate) fn is_heard(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    pub(crate) fn tell(&self, event: Event<'_, K>) {
+        if let Some(listener) = &self.listener {
+            listener.hear(&event);
         }
     }
 

@@ -68,6 +68,7 @@ mod config;
 mod counters;
 mod error;
 mod flight;
+mod listener;
 #[cfg(all(test, loom))]
 mod loom_models;
 mod made;
@@ -89,6 +90,7 @@ pub use accounting::{Budget, Resident, Weigh};
 pub use cache::Cache;
 pub use config::Config;
 pub use error::CacheError;
+pub use listener::{Event, Listener};
 pub use made::{Made, Origin, Served};
 pub use pinned::Pinned;
 pub use ptx_cache::{Lowered, PtxCache, PtxSnapshot, ServedPtx, Source};

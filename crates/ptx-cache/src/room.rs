@@ -8,7 +8,7 @@ use crossbeam_epoch::{Guard, pin};
 
 use crate::slot::Slot;
 use crate::sync::lock;
-use crate::{Budget, Cache, Candidate, Resident, Weigh};
+use crate::{Budget, Cache, Candidate, Event, Resident, Weigh};
 
 /// How often an insertion makes room before it goes without being kept: others may take each
 /// time what it made.
@@ -37,7 +37,16 @@ where
     }
 
     /// Retires residents down to the low water, with room for an entry of `incoming` bytes on top.
+    ///
+    /// Listeners hear of what was retired after the lock is released: they may call the cache.
     pub(crate) fn make_room(&self, incoming: Option<u64>) {
+        for (key, bytes) in self.choose_and_retire(incoming) {
+            self.tell(Event::Evicted { key: &key, bytes });
+        }
+    }
+
+    /// The keys and bytes of what was retired, if anybody listens.
+    fn choose_and_retire(&self, incoming: Option<u64>) -> Vec<(K, u64)> {
         let _choosing = lock(&self.choosing);
         let config = self.config();
         let beside = |budget: Budget| match incoming {
@@ -48,8 +57,9 @@ where
             None => budget,
         };
         let most = beside(config.budget.countable());
+        let mut heard = Vec::new();
         if most.holds(self.accounting.resident()) {
-            return;
+            return heard;
         }
         let guard = pin();
         let mut residents: Vec<&Slot<K, V>> =
@@ -66,23 +76,25 @@ where
             kept = within(most, &candidates, &*config.retention);
         }
         for (slot, _) in residents.iter().zip(kept).filter(|(_, kept)| !kept) {
-            self.retire(slot, &guard);
+            let weight = self.retire(slot, &guard);
+            heard.extend(weight.filter(|_| self.is_heard()).map(|weight| (slot.key, weight)));
         }
         guard.flush();
+        heard
     }
 
-    fn retire(&self, slot: &Slot<K, V>, guard: &Guard) {
+    /// The bytes of the entry at `slot`, if it was still resident and is now retired.
+    fn retire(&self, slot: &Slot<K, V>, guard: &Guard) -> Option<u64> {
         let hash = self.hash(&slot.key);
         let shard = &self.shards[self.shard_number(hash)];
         // An entry that took this one's place in the meantime was not judged and stays. One that
         // moved to a new table is another slot with the same usage: it is judged next time.
         let same = |current: &Slot<K, V>| std::ptr::eq(current, slot);
-        if let Some(retired) = shard.remove_if(hash, &slot.key, same, guard) {
-            let weight = retired.value.weight();
-            self.accounting.release(weight);
-            self.counts.evicted_entries.add(1);
-            self.counts.evicted_bytes.add(weight);
-        }
+        let weight = shard.remove_if(hash, &slot.key, same, guard)?.value.weight();
+        self.accounting.release(weight);
+        self.counts.evicted_entries.add(1);
+        self.counts.evicted_bytes.add(weight);
+        Some(weight)
     }
 }
 
