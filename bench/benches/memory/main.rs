@@ -1,7 +1,8 @@
 //! `cargo xtask bench memory`: the memory cache beside its peers, in turn in one process.
 //!
 //! Latency: the key that is asked for next depends on the text that was found. Throughput: keys are
-//! known ahead and hits may overlap. `quick` as an argument runs fewer and shorter rounds.
+//! known ahead and hits may overlap. `quick` as an argument runs fewer and shorter rounds; any other
+//! argument is a part of the names of the situations to run, such as `"HitLatency, 512"`.
 
 mod contenders;
 mod instructions;
@@ -46,8 +47,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         instructions::hits_alone(way, count.parse()?);
         return Ok(());
     }
-    instructions::report();
     let quick = arguments.iter().any(|argument| argument == "quick");
+    let wanted: Vec<&String> =
+        arguments.iter().filter(|argument| *argument != "quick" && *argument != "--bench").collect();
+    let is_wanted = |situation: &str| {
+        wanted.is_empty() || wanted.iter().any(|part| situation.contains(part.as_str()))
+    };
+    if is_wanted("instructions") {
+        instructions::report();
+    }
     let settings = if quick {
         Settings { steps: 50_000, rounds: 7 }
     } else {
@@ -70,6 +78,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                 ] {
                     let situation =
                         format!("{operation:?}, {entries} {popularity:?}, {threads} threads");
+                    if !is_wanted(&situation) {
+                        continue;
+                    }
                     let cell =
                         measure(&situation, &contenders, &workload, operation, threads, &settings);
                     print!("{}", report.add(cell));
@@ -78,7 +89,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     for threads in [1, 2] {
-        print!("{}", report.add(churn(threads, &settings)));
+        let situation = format!("Churn, 4096 of capacity, {threads} threads");
+        if is_wanted(&situation) {
+            print!("{}", report.add(churn(&situation, threads, &settings)));
+        }
     }
     for entries in [512_u32, 16_384] {
         let cache = ours(entries as usize * 2);
@@ -230,7 +244,7 @@ fn measure(
 }
 
 /// Every request misses and inserts, into a cache that is full.
-fn churn(threads: usize, settings: &Settings) -> Cell {
+fn churn(situation: &str, threads: usize, settings: &Settings) -> Cell {
     let contenders = bounded(4_096);
     let mut next = 0;
     let steps = settings.steps / 10;
@@ -240,7 +254,7 @@ fn churn(threads: usize, settings: &Settings) -> Cell {
             contenders[contender].1.churn(next + ((thread as u64) << 20), steps)
         })
     });
-    cell(&format!("Churn, 4096 of capacity, {threads} threads"), &contenders, spreads)
+    cell(situation, &contenders, spreads)
 }
 
 fn cell(situation: &str, contenders: &[Named], spreads: Vec<ptx_bench::Spread>) -> Cell {
