@@ -1,6 +1,5 @@
 //! Counters: lookups by thread, all else by event.
 
-use crossbeam_utils::CachePadded;
 use thread_local::ThreadLocal;
 
 use crate::Snapshot;
@@ -13,7 +12,7 @@ use crate::sync::{AtomicU64, Mutex, Ordering, lock};
 /// counted, so nothing is lost and short-lived threads do not pile up.
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
-    threads: ThreadLocal<CachePadded<ThreadLookups>>,
+    threads: ThreadLocal<ThreadLookups>,
     /// The sums at the last clear. A thread's own counts only grow: setting one to zero from
     /// another thread could be undone by the store that its own thread is about to make.
     cleared: Mutex<(u64, u64)>,
@@ -23,6 +22,9 @@ pub(crate) struct Lookups {
 struct ThreadLookups {
     hits: AtomicU64,
     misses: AtomicU64,
+    /// Keeps the counts of two threads off one line. An alignment would do it too, but then the
+    /// path that makes a thread's first counts would align the stack of every hit.
+    _apart: [u64; 14],
 }
 
 impl Lookups {

@@ -12,16 +12,23 @@
 
 #![allow(unsafe_code, reason = "tables are reached through an epoch pointer, as written above")]
 
-use crossbeam_epoch::{Atomic, Guard, Owned, Shared};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use crossbeam_epoch::{Atomic, Guard, Shared, unprotected};
+use crossbeam_utils::CachePadded;
 
 use crate::slot::Slot;
 use crate::sync::{Mutex, MutexGuard, Ordering, lock};
-use crate::table::Table;
+use crate::table::{Start, Table};
 
 /// See the module's invariants.
 pub(crate) struct Shard<K: 'static, V: 'static> {
-    table: Atomic<Table<K, V>>,
-    writer: Mutex<Occupancy>,
+    /// The current table's name: its address, tagged with its size.
+    table: Atomic<Start>,
+    /// Beside the pointer and not with it: a writer's lock changes no line that readers read.
+    writer: Box<CachePadded<Mutex<Occupancy>>>,
+    holds: PhantomData<Slot<K, V>>,
 }
 
 /// What the writer knows of the current table.
@@ -38,7 +45,8 @@ where
     V: Send + Sync + 'static,
 {
     pub(crate) fn new() -> Self {
-        Self { table: Atomic::new(Table::with_groups(1)), writer: Mutex::new(Occupancy::default()) }
+        let table: Table<'_, K, V> = Table::allocate(1);
+        Self { table: Atomic::from(named(table)), writer: Box::default(), holds: PhantomData }
     }
 
     /// The entry of `key`.
@@ -113,26 +121,26 @@ where
             guard.defer(move || drop(value));
         }
         *occupancy = Occupancy::default();
-        self.publish_table(Table::with_groups(1), &occupancy, guard);
+        self.publish_table(Table::allocate(1), &occupancy, guard);
     }
 
     /// Bytes of the index: the table without what values point to.
     pub(crate) fn index_size(&self, guard: &Guard) -> usize {
-        self.current(guard).size() + size_of::<Self>()
+        self.current(guard).size() + size_of::<Self>() + size_of_val(&*self.writer)
     }
 
     /// Moves the live entries to a table that has room for as many again before it is replaced
     /// in turn, so that a replacement is paid for by the insertions it makes room for.
     fn replace<'g>(
         &self,
-        old: &Table<K, V>,
+        old: Table<'g, K, V>,
         occupancy: &mut MutexGuard<'_, Occupancy>,
         hash_of: impl Fn(&K) -> u64,
         guard: &'g Guard,
-    ) -> &'g Table<K, V> {
+    ) -> Table<'g, K, V> {
         let crowded = occupancy.live * 2 > old.room();
         let groups = if crowded { old.groups() * 2 } else { old.groups() };
-        let new = Table::with_groups(groups);
+        let new = Table::allocate(groups);
         // SAFETY: the writer lock makes this thread the one writer of the old table, the new one is
         // not shared yet and holds twice the live entries, and the old one is unlinked next.
         unsafe { new.move_from(old, hash_of) };
@@ -143,47 +151,64 @@ where
     /// Puts `table` in place of the current one, which owns no value.
     fn publish_table<'g>(
         &self,
-        table: Table<K, V>,
+        table: Table<'g, K, V>,
         _locked: &Occupancy,
         guard: &'g Guard,
-    ) -> &'g Table<K, V> {
-        let new = Owned::new(table).into_shared(guard);
+    ) -> Table<'g, K, V> {
         // Release publishes the table's slots to the Acquire load in `current`.
-        let old = self.table.swap(new, Ordering::AcqRel, guard);
-        // SAFETY: the old table was just unlinked, by the one thread that holds the writer lock, so
-        // it is retired once and only readers that are pinned still reach it ("Pinned").
-        unsafe { guard.defer_destroy(old) };
-        // SAFETY: the new table is alive and can be retired only through an epoch that `guard` ends.
-        unsafe { Self::reach(new) }
+        let old = self.table.swap(named(table), Ordering::AcqRel, guard);
+        // SAFETY: the pointer is a name, and its table is freed no earlier than below.
+        let old: Table<'_, K, V> = unsafe { reach(old) };
+        let free = move || {
+            // SAFETY: the table was unlinked by the one thread that held the writer lock, so it is
+            // retired once; and when this runs, no reader that reached it is pinned ("Pinned").
+            unsafe { old.free() }
+        };
+        // SAFETY: the closure may run on any thread and at any later time: it touches no value, and
+        // memory may be given back by any thread.
+        unsafe { guard.defer_unchecked(free) };
+        table
     }
 
     #[inline]
-    fn current<'g>(&self, guard: &'g Guard) -> &'g Table<K, V> {
+    fn current<'g>(&self, guard: &'g Guard) -> Table<'g, K, V> {
         // Acquire pairs with the AcqRel swap in `publish_table`.
         let shared = self.table.load(Ordering::Acquire, guard);
         // SAFETY: the pointer was loaded under `guard` ("Pinned") and is never null: `new` sets it
         // and `publish_table` swaps in another table.
-        unsafe { Self::reach(shared) }
+        unsafe { reach(shared) }
     }
+}
 
-    /// # Safety
-    ///
-    /// `shared` is not null and was loaded or stored under the guard that its lifetime names.
-    #[inline]
-    unsafe fn reach(shared: Shared<'_, Table<K, V>>) -> &Table<K, V> {
-        // SAFETY: as the caller says.
-        unsafe { shared.deref() }
-    }
+/// The table's name as the epoch pointer holds it.
+fn named<K, V>(table: Table<'_, K, V>) -> Shared<'_, Start> {
+    let (start, log_groups) = table.name();
+    Shared::from(start.as_ptr().cast_const()).with_tag(log_groups)
+}
+
+/// # Safety
+///
+/// `shared` is a name that `named` gave, and its table is not freed during the lifetime.
+#[inline]
+unsafe fn reach<K, V>(shared: Shared<'_, Start>) -> Table<'_, K, V> {
+    // SAFETY: `named` made it from a pointer that is not null.
+    let start = unsafe { NonNull::new_unchecked(shared.as_raw().cast_mut()) };
+    // SAFETY: as the caller says.
+    unsafe { Table::named(start, shared.tag()) }
 }
 
 impl<K: 'static, V: 'static> Drop for Shard<K, V> {
     fn drop(&mut self) {
-        let table = std::mem::replace(&mut self.table, Atomic::null());
         // SAFETY: `&mut self` says that no reader or writer is left, so the table is this thread's.
-        let table = unsafe { table.into_owned() };
+        let guard = unsafe { unprotected() };
+        let shared = self.table.load(Ordering::Relaxed, guard);
+        // SAFETY: the pointer is never null, and the table is freed below.
+        let table: Table<'_, K, V> = unsafe { reach(shared) };
         for (place, _) in table.live() {
             // SAFETY: the table is this thread's alone, and `live` saw the place live.
             drop(unsafe { table.take(place) });
         }
+        // SAFETY: nobody else knows of it.
+        unsafe { table.free() };
     }
 }

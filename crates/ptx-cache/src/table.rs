@@ -7,8 +7,17 @@
 //! written once in a table's life; removal only changes its tag. What removals leave behind goes
 //! when the table is replaced.
 //!
+//! # Layout
+//!
+//! One allocation on a cache line's boundary: the slots, and behind them the tag words, one a
+//! group. A table is named by its address and by the logarithm of its number of
+//! groups, which fits the six bits that such an address leaves free: so a reader that has loaded
+//! one pointer knows all it needs, and reads no header.
+//!
 //! # Invariants
 //!
+//! - **Allocated.** A `Table<'t>` names an allocation of `allocate` with the same number of groups,
+//!   which stays for `'t`; `free` ends it.
 //! - **One writer.** Tags and slots are written only by a thread that holds the writer lock of
 //!   the shard that the table belongs to, or that has the table to itself.
 //! - **Written once.** A slot is written before its tag turns live, and never again in this table.
@@ -26,8 +35,10 @@
     reason = "slots are shared between readers without a lock and one writer, by the protocol above"
 )]
 
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use crate::slot::Slot;
 use crate::sync::cell::UnsafeCell;
@@ -36,52 +47,105 @@ use crate::tags::{self, DEAD, GROUP};
 
 type Cell<K, V> = UnsafeCell<MaybeUninit<Slot<K, V>>>;
 
-/// See the module's invariants.
-pub(crate) struct Table<K, V> {
-    /// One tag word a group; a power of two.
-    words: Box<[AtomicU64]>,
-    cells: Box<[Cell<K, V>]>,
+/// The first cache line of a table. Its alignment leaves six bits of its address free.
+#[repr(C, align(64))]
+pub(crate) struct Start([u8; LINE]);
+
+const LINE: usize = 64;
+
+/// A table, by its address and size. See the module's invariants.
+pub(crate) struct Table<'t, K, V> {
+    start: NonNull<Start>,
+    /// The logarithm of the number of groups to base two.
+    log_groups: u32,
+    lives: PhantomData<&'t Slot<K, V>>,
 }
 
-// SAFETY: a table hands out `&Slot` to several threads (so slots must be `Sync`) and values taken
-// out of it are dropped on any thread (so they must be `Send`). Unsynchronised access to a cell is
-// ruled out by "One writer" and "Written once".
-unsafe impl<K: Send + Sync, V: Send + Sync> Sync for Table<K, V> {}
-// SAFETY: the same; nothing in a table is tied to the thread that made it.
-unsafe impl<K: Send + Sync, V: Send + Sync> Send for Table<K, V> {}
+impl<K, V> Clone for Table<'_, K, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K, V> Copy for Table<'_, K, V> {}
 
 /// Where a slot is in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place(usize);
 
-impl<K, V> Table<K, V> {
-    /// An empty table with at least `groups` groups.
-    pub(crate) fn with_groups(groups: usize) -> Self {
-        let groups = groups.max(1).next_power_of_two();
-        Self {
-            words: (0..groups).map(|_| AtomicU64::new(tags::EMPTY_WORD)).collect(),
-            cells: (0..groups * GROUP).map(|_| Cell::new(MaybeUninit::uninit())).collect(),
+impl<'t, K, V> Table<'t, K, V> {
+    /// A new, empty table with at least `groups` groups, which stays until it is freed.
+    pub(crate) fn allocate(groups: usize) -> Self {
+        let log_groups = groups.max(1).next_power_of_two().trailing_zeros();
+        let layout = Self::layout(log_groups);
+        // SAFETY: the layout holds a cache line at least, so its size is not zero.
+        let memory = unsafe { alloc(layout) };
+        let Some(start) = NonNull::new(memory.cast()) else { handle_alloc_error(layout) };
+        let table = Self { start, log_groups, lives: PhantomData };
+        for group in 0..table.groups() {
+            // SAFETY: the allocation has room for this word, and nobody else knows of it.
+            unsafe { table.word_at(group).write(AtomicU64::new(tags::EMPTY_WORD)) };
         }
+        for place in 0..table.groups() * GROUP {
+            // SAFETY: the allocation has room for this cell, and nobody else knows of it.
+            unsafe { table.cell_at(place).write(Cell::new(MaybeUninit::uninit())) };
+        }
+        table
     }
 
-    pub(crate) fn groups(&self) -> usize {
-        self.words.len()
+    /// The table that [`name`](Self::name) named so.
+    ///
+    /// # Safety
+    ///
+    /// It is not freed during `'t`.
+    #[inline]
+    pub(crate) unsafe fn named(start: NonNull<Start>, log_groups: usize) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "it was a u32")]
+        Self { start, log_groups: log_groups as u32, lives: PhantomData }
+    }
+
+    /// Its address and the logarithm of its number of groups, which is below 64.
+    pub(crate) fn name(self) -> (NonNull<Start>, usize) {
+        (self.start, self.log_groups as usize)
+    }
+
+    /// Gives the memory back. Drops no value.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses the table, under this or another copy of its name, now or later.
+    pub(crate) unsafe fn free(self) {
+        // For the standard library's types the loops do nothing; loom's keep accounts.
+        for group in 0..self.groups() {
+            // SAFETY: `allocate` wrote it, and nobody uses it any more.
+            unsafe { ptr::drop_in_place(self.word_at(group)) };
+        }
+        for place in 0..self.groups() * GROUP {
+            // SAFETY: `allocate` wrote it, and nobody uses it any more.
+            unsafe { ptr::drop_in_place(self.cell_at(place)) };
+        }
+        // SAFETY: "Allocated", with the same layout since the number of groups is the same.
+        unsafe { dealloc(self.start.as_ptr().cast(), Self::layout(self.log_groups)) }
+    }
+
+    pub(crate) fn groups(self) -> usize {
+        1 << self.log_groups
     }
 
     /// Slots that may be written before the table has to be replaced: seven eighths, so that each
     /// probe soon meets an empty one.
-    pub(crate) fn room(&self) -> usize {
-        self.cells.len() / 8 * 7
+    pub(crate) fn room(self) -> usize {
+        self.groups() * (GROUP - 1)
     }
 
     /// Bytes that the table takes.
-    pub(crate) fn size(&self) -> usize {
-        size_of_val(&*self.words) + size_of_val(&*self.cells) + size_of::<Self>()
+    pub(crate) fn size(self) -> usize {
+        Self::layout(self.log_groups).size()
     }
 
     /// The live slot of `key`.
     #[inline]
-    pub(crate) fn find(&self, hash: u64, key: &K) -> Option<(Place, &Slot<K, V>)>
+    pub(crate) fn find(self, hash: u64, key: &K) -> Option<(Place, &'t Slot<K, V>)>
     where
         K: Eq,
     {
@@ -106,9 +170,9 @@ impl<K, V> Table<K, V> {
     }
 
     /// Every live slot, in the order of the table.
-    pub(crate) fn live(&self) -> impl Iterator<Item = (Place, &Slot<K, V>)> {
-        self.words.iter().enumerate().flat_map(move |(group, word)| {
-            tags::live(word.load(Ordering::Acquire)).map(move |position| {
+    pub(crate) fn live(self) -> impl Iterator<Item = (Place, &'t Slot<K, V>)> {
+        (0..self.groups()).flat_map(move |group| {
+            tags::live(self.word(group).load(Ordering::Acquire)).map(move |position| {
                 let place = Place(group * GROUP + position);
                 // SAFETY: the tag was seen live with an Acquire load ("Written once").
                 (place, unsafe { self.slot(place) })
@@ -122,7 +186,7 @@ impl<K, V> Table<K, V> {
     ///
     /// The caller is the table's one writer, and fewer than [`room`](Self::room) slots were
     /// written.
-    pub(crate) unsafe fn publish(&self, hash: u64, slot: Slot<K, V>) {
+    pub(crate) unsafe fn publish(self, hash: u64, slot: Slot<K, V>) {
         let mut group = self.first_group(hash);
         let (word, position) = loop {
             let word = self.word(group).load(Ordering::Relaxed);
@@ -148,7 +212,7 @@ impl<K, V> Table<K, V> {
     /// # Safety
     ///
     /// The caller is the table's one writer, and `place` is live.
-    pub(crate) unsafe fn take(&self, place: Place) -> V {
+    pub(crate) unsafe fn take(self, place: Place) -> V {
         let (group, position) = (place.0 / GROUP, place.0 % GROUP);
         let word = self.word(group).load(Ordering::Relaxed);
         // Release keeps this word's earlier publications visible to who sees the new value.
@@ -165,7 +229,7 @@ impl<K, V> Table<K, V> {
     ///
     /// The caller is the one writer of both tables, `self` has room for all, and nobody takes
     /// a value out of `old` afterwards.
-    pub(crate) unsafe fn move_from(&self, old: &Self, hash_of: impl Fn(&K) -> u64)
+    pub(crate) unsafe fn move_from(self, old: Table<'_, K, V>, hash_of: impl Fn(&K) -> u64)
     where
         K: Copy,
     {
@@ -182,7 +246,7 @@ impl<K, V> Table<K, V> {
     /// The slot at `place` was written, and the thread knows it by an Acquire load of its tag or
     /// because it is the one writer.
     #[inline]
-    unsafe fn slot(&self, place: Place) -> &Slot<K, V> {
+    unsafe fn slot(self, place: Place) -> &'t Slot<K, V> {
         self.cell(place).with(|cell| {
             // SAFETY: the cell is inside this table, and after it was written nobody writes it
             // ("Written once"), so a shared reference may live as long as the table.
@@ -195,27 +259,47 @@ impl<K, V> Table<K, V> {
     /// Where a search for `hash` begins.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the low bits choose the group")]
-    fn first_group(&self, hash: u64) -> usize {
-        hash as usize & (self.words.len() - 1)
+    fn first_group(self, hash: u64) -> usize {
+        hash as usize & (self.groups() - 1)
     }
 
     /// Where it goes on: over all groups in turn.
     #[inline]
-    fn next_group(&self, group: usize) -> usize {
-        (group + 1) & (self.words.len() - 1)
+    fn next_group(self, group: usize) -> usize {
+        (group + 1) & (self.groups() - 1)
     }
 
     #[inline]
-    fn word(&self, group: usize) -> &AtomicU64 {
-        debug_assert!(group < self.words.len());
-        // SAFETY: "In range".
-        unsafe { self.words.get_unchecked(group) }
+    fn word(self, group: usize) -> &'t AtomicU64 {
+        debug_assert!(group < self.groups());
+        // SAFETY: "In range" and "Allocated".
+        unsafe { &*self.word_at(group) }
     }
 
     #[inline]
-    fn cell(&self, place: Place) -> &Cell<K, V> {
-        debug_assert!(place.0 < self.cells.len());
-        // SAFETY: "In range".
-        unsafe { self.cells.get_unchecked(place.0) }
+    fn cell(self, place: Place) -> &'t Cell<K, V> {
+        debug_assert!(place.0 < self.groups() * GROUP);
+        // SAFETY: "In range" and "Allocated".
+        unsafe { &*self.cell_at(place.0) }
+    }
+
+    /// Where the cell at `place` lies, for places that there are.
+    #[inline]
+    fn cell_at(self, place: usize) -> *mut Cell<K, V> {
+        self.start.as_ptr().cast::<Cell<K, V>>().wrapping_add(place)
+    }
+
+    /// Where the word of `group` lies, for groups that there are: behind the cells, whose sizes
+    /// are multiples of a word's alignment.
+    #[inline]
+    fn word_at(self, group: usize) -> *mut AtomicU64 {
+        self.cell_at(self.groups() * GROUP).cast::<AtomicU64>().wrapping_add(group)
+    }
+
+    fn layout(log_groups: u32) -> Layout {
+        const { assert!(align_of::<Cell<K, V>>() == LINE, "cells begin at a boundary of a line") }
+        let group = GROUP * size_of::<Cell<K, V>>() + size_of::<AtomicU64>();
+        let layout = Layout::from_size_align(group.saturating_mul(1 << log_groups), LINE);
+        layout.unwrap_or_else(|_| handle_alloc_error(Layout::new::<Start>()))
     }
 }
