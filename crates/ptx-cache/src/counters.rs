@@ -28,9 +28,10 @@ struct ThreadLookups {
 }
 
 impl Lookups {
+    /// Counts a hit; its number among the thread's own.
     #[inline]
-    pub(crate) fn hit(&self) {
-        add_one(&self.threads.get_or_default().hits);
+    pub(crate) fn hit(&self) -> u64 {
+        add_one(&self.threads.get_or_default().hits)
     }
 
     #[inline]
@@ -59,10 +60,12 @@ impl Lookups {
 }
 
 #[inline]
-fn add_one(count: &AtomicU64) {
+fn add_one(count: &AtomicU64) -> u64 {
     // Only the count's own thread stores here, so the two steps lose nothing. Relaxed: a count
     // orders nothing else.
-    count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    let more = count.load(Ordering::Relaxed).wrapping_add(1);
+    count.store(more, Ordering::Relaxed);
+    more
 }
 
 /// A count of events that are rare beside lookups.

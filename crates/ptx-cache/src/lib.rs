@@ -84,6 +84,7 @@ mod sync;
 mod table;
 mod tags;
 mod tiers;
+mod usage;
 mod waits;
 
 pub use accounting::{Budget, Resident, Weigh};

@@ -42,8 +42,8 @@ where
         let cache = self.cache;
         let hash = cache.hash(key);
         let slot = cache.shards[cache.shard_number(hash)].get(hash, key, &self.guard)?;
-        slot.usage.record(cache.clock.tick());
-        cache.counts.lookups.hit();
+        let turn = cache.counts.lookups.hit();
+        slot.usage.record(cache.clock.tick(), turn);
         Some(&slot.value)
     }
 }

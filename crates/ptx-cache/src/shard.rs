@@ -65,7 +65,7 @@ where
     pub(crate) fn insert<'g>(
         &self,
         hash: u64,
-        slot: Slot<K, V>,
+        mut slot: Slot<K, V>,
         hash_of: impl Fn(&K) -> u64,
         guard: &'g Guard,
     ) -> Option<&'g Slot<K, V>> {
@@ -75,6 +75,9 @@ where
             table = self.replace(table, &mut occupancy, hash_of, guard);
         }
         let replaced = table.find(hash, &slot.key);
+        if let Some((_, before)) = replaced {
+            slot.succeed(before);
+        }
         // SAFETY: the writer lock is held. There is room: the table was replaced if there was none.
         unsafe { table.publish(hash, slot) };
         occupancy.used += 1;

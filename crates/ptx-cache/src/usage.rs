@@ -1,0 +1,170 @@
+//! How often and how lately an entry was used, in one word that is seldom written.
+//!
+//! The count is exact up to eight. Above, it is kept as a power of two and a quarter of the way to
+//! the next, and a use moves it on with the probability that keeps its expectation right (Morris,
+//! *Counting large numbers of events in small registers*, Communications of the ACM 21, 1978): so
+//! an entry that was used four thousand times was written fifty times, and then no more.
+//!
+//! The count halves with each tick. A tick is a number of insertions, not a time: with no insertion
+//! nothing has to be chosen, no tick passes, and an entry whose count is full is read without being
+//! written. Counts are estimates: two threads that use an entry at once may count as one use.
+
+use crate::sync::{AtomicU32, Ordering};
+
+/// Uses within one tick beyond which nothing is told apart, and nothing is written.
+pub(crate) const MOST_USES: u32 = 4096;
+
+const CODE_BITS: u32 = 8;
+const CODE_MASK: u32 = (1 << CODE_BITS) - 1;
+const TICK_MASK: u32 = u32::MAX >> CODE_BITS;
+const LAST_CODE: u32 = encode(MOST_USES);
+
+/// See the module's page.
+#[derive(Debug)]
+pub(crate) struct Usage(AtomicU32);
+
+impl Usage {
+    /// One use at `tick`.
+    pub(crate) fn once(tick: u32) -> Self {
+        Self(AtomicU32::new(pack(1, tick)))
+    }
+
+    /// Counts one use at `tick`. Writes only if that changes something. `turn` numbers the uses of
+    /// the calling thread, of whatever entries.
+    #[inline]
+    pub(crate) fn record(&self, tick: u32, turn: u64) {
+        // Relaxed: an estimate that publishes nothing else.
+        let word = self.0.load(Ordering::Relaxed);
+        if word >> CODE_BITS != tick & TICK_MASK {
+            self.0.store(used_after_ticks(word, tick), Ordering::Relaxed);
+        } else if word & CODE_MASK != LAST_CODE && moves_on(word & CODE_MASK, turn) {
+            self.0.store(word + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Uses, halved for each tick since the last one, and the number of those ticks.
+    pub(crate) fn at(&self, tick: u32) -> (f64, u32) {
+        let word = self.0.load(Ordering::Relaxed);
+        let idle = idle_ticks(word, tick);
+        let halvings = i32::try_from(idle).unwrap_or(i32::MAX);
+        (f64::from(decode(word & CODE_MASK)) * 0.5_f64.powi(halvings), idle)
+    }
+
+    /// A copy for another slot of the same key.
+    pub(crate) fn copy(&self) -> Self {
+        Self(AtomicU32::new(self.0.load(Ordering::Relaxed)))
+    }
+}
+
+/// Whether this use moves `code` to the next, which stands for `1 << step_bits` more uses.
+#[inline]
+fn moves_on(code: u32, turn: u64) -> bool {
+    // Multiples of the golden ratio are spread evenly over the circle however they are picked from
+    // (Knuth, The Art of Computer Programming, volume 3, section 6.4), so an entry that is used
+    // every third or every hundredth time is counted as rightly as any other.
+    let spread = turn.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    spread.leading_zeros() >= step_bits(code)
+}
+
+#[cold]
+fn used_after_ticks(word: u32, tick: u32) -> u32 {
+    let uses = decode(word & CODE_MASK).checked_shr(idle_ticks(word, tick)).unwrap_or(0);
+    pack(uses + 1, tick)
+}
+
+/// Ticks wrap around after 2^24; an entry idle for longer looks younger than it is.
+const fn idle_ticks(word: u32, tick: u32) -> u32 {
+    tick.wrapping_sub(word >> CODE_BITS) & TICK_MASK
+}
+
+const fn pack(uses: u32, tick: u32) -> u32 {
+    (tick & TICK_MASK) << CODE_BITS | encode(if uses < MOST_USES { uses } else { MOST_USES })
+}
+
+/// The largest code that stands for no more than `uses`: two bits behind the leading one.
+const fn encode(uses: u32) -> u32 {
+    if uses < 4 {
+        return uses;
+    }
+    let shift = uses.ilog2() - 2;
+    (shift + 1) << 2 | (uses >> shift) & 3
+}
+
+/// The uses that `code` stands for.
+const fn decode(code: u32) -> u32 {
+    if code < 4 { code } else { (4 | code & 3) << step_bits(code) }
+}
+
+/// The logarithm to base two of the uses between `code` and the next.
+#[inline]
+const fn step_bits(code: u32) -> u32 {
+    (code >> 2).saturating_sub(1)
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_stand_for_growing_counts_and_small_ones_are_exact() {
+        for code in 0..LAST_CODE {
+            assert_eq!(encode(decode(code)), code);
+            assert_eq!(decode(code + 1) - decode(code), 1 << step_bits(code), "{code}");
+        }
+        assert!((0..=8).all(|uses| decode(encode(uses)) == uses));
+        assert_eq!(decode(LAST_CODE), MOST_USES);
+    }
+
+    #[test]
+    fn counts_come_out_right_whatever_the_pattern_of_uses() {
+        for stride in [1, 2, 3, 7, 64, 100, 485, 1000, 4096] {
+            for uses in [8_u32, 100, 1000, 3000] {
+                let usage = Usage::once(5);
+                (1..uses).for_each(|use_| usage.record(5, u64::from(use_ * stride)));
+                let (counted, _) = usage.at(5);
+                let share = counted / f64::from(uses);
+                assert!((0.5..=1.6).contains(&share), "{uses} uses, one in {stride}: {counted}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_count_is_not_written() {
+        let usage = Usage::once(5);
+        (0..100_000).for_each(|turn| usage.record(5, turn));
+        assert_eq!(usage.at(5), (f64::from(MOST_USES), 0));
+        let word = usage.0.load(Ordering::Relaxed);
+        usage.record(5, 0);
+        assert_eq!(usage.0.load(Ordering::Relaxed), word);
+    }
+
+    #[test]
+    fn a_count_is_written_seldom() {
+        let usage = Usage::once(5);
+        let mut writes = 0;
+        for turn in 0..4096 {
+            let before = usage.0.load(Ordering::Relaxed);
+            usage.record(5, turn);
+            writes += u32::from(usage.0.load(Ordering::Relaxed) != before);
+        }
+        assert!(writes <= LAST_CODE, "{writes} writes");
+    }
+
+    #[test]
+    fn uses_halve_with_each_tick_and_a_use_counts_on_from_there() {
+        let usage = Usage::once(0);
+        (0..7).for_each(|_| usage.record(0, 0));
+        assert_eq!(usage.at(0), (8.0, 0));
+        assert_eq!(usage.at(3), (1.0, 3));
+        assert_eq!(usage.at(5), (0.25, 5));
+        usage.record(2, 0);
+        assert_eq!(usage.at(2), (3.0, 0));
+    }
+
+    #[test]
+    fn ticks_wrap_around() {
+        let usage = Usage::once(u32::MAX);
+        assert_eq!(usage.at(u32::MAX.wrapping_add(2)).1, 2);
+    }
+}
