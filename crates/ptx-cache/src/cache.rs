@@ -1,9 +1,8 @@
 //! The operations of the cache in memory.
 
-use std::error::Error;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use crossbeam_epoch::pin;
@@ -13,13 +12,12 @@ use ptx_key::BuildKeyHasher;
 use crate::accounting::Accounting;
 use crate::clock::Clock;
 use crate::counters::Counts;
-use crate::flight::{Flights, Joined};
+use crate::failures::Failures;
+use crate::flight::Flights;
 use crate::shard::Shard;
 use crate::slot::{About, Slot};
 use crate::sync::Mutex;
-use crate::{
-    CacheError, Config, EntryReport, Event, Listener, Made, Origin, Pinned, Served, Snapshot, Weigh,
-};
+use crate::{Config, EntryReport, Event, Listener, Made, Pinned, Snapshot, Weigh};
 
 /// A cache in memory: hits without a lock, one making of a value per key, exact accounting.
 ///
@@ -45,7 +43,8 @@ use crate::{
 pub struct Cache<K: 'static, V: 'static, S = BuildKeyHasher> {
     /// A power of two of them.
     pub(crate) shards: Box<[Shard<K, V>]>,
-    flights: Box<[CachePadded<Flights<K, V, S>>]>,
+    pub(crate) flights: Box<[CachePadded<Flights<K, V, S>>]>,
+    pub(crate) failures: Failures<K, S>,
     hasher: S,
     config: ArcSwap<Config>,
     pub(crate) accounting: CachePadded<Accounting>,
@@ -81,6 +80,7 @@ where
         Self {
             shards: (0..shards).map(|_| Shard::new()).collect(),
             flights: (0..shards).map(|_| CachePadded::new(Flights::new(hasher.clone()))).collect(),
+            failures: Failures::new(hasher.clone()),
             hasher,
             config: ArcSwap::from_pointee(config),
             accounting: CachePadded::new(Accounting::new()),
@@ -129,79 +129,9 @@ where
         Pinned::new(self)
     }
 
-    /// The value of `key`: resident, or from another thread that is making it, or made by `make`.
-    ///
-    /// `make` runs in this thread, outside every lock. It may ask this or another cache for other
-    /// keys.
-    ///
-    /// # Errors
-    ///
-    /// `make`'s error as [`CacheError::Lowering`], in this thread and in all that waited for it;
-    /// nothing is kept, and the next request makes again. [`CacheError::Panicked`] to those who
-    /// waited for a maker that panicked. [`CacheError::Reentry`] and [`CacheError::Circle`] where
-    /// waiting could never end.
-    ///
-    /// # Panics
-    ///
-    /// Where `make` does, in this thread alone.
-    pub fn get_or_make<E>(
-        &self,
-        key: K,
-        make: impl FnOnce() -> Result<Made<V>, E>,
-    ) -> Result<Served<V>, CacheError>
-    where
-        E: Into<Box<dyn Error + Send + Sync>>,
-    {
-        self.get_or_try(key, || {
-            make().map_err(|error| CacheError::Lowering(Arc::from(error.into())))
-        })
-    }
-
-    /// [`get_or_make`](Self::get_or_make) with an error that is the cache's own.
-    pub(crate) fn get_or_try(
-        &self,
-        key: K,
-        make: impl FnOnce() -> Result<Made<V>, CacheError>,
-    ) -> Result<Served<V>, CacheError> {
-        match self.resident(&key) {
-            Some(value) => Ok(Served { value, origin: Origin::Memory }),
-            None => self.make_once(key, make),
-        }
-    }
-
-    #[cold]
-    fn make_once(
-        &self,
-        key: K,
-        make: impl FnOnce() -> Result<Made<V>, CacheError>,
-    ) -> Result<Served<V>, CacheError> {
-        let flights = &self.flights[self.shard_number(self.hash(&key))];
-        let leading = match flights.join(key, || self.resident(&key)) {
-            Joined::Published(value) => return Ok(Served { value, origin: Origin::Memory }),
-            Joined::Waiting(flight) => {
-                let result = flight.result();
-                self.counts.lookups.missed();
-                let counts = &self.counts;
-                if result.is_ok() { &counts.coalesced } else { &counts.failed }.add(1);
-                return result.map(|value| Served { value, origin: Origin::Coalesced });
-            }
-            Joined::Leading(leading) => leading,
-        };
-        self.counts.lookups.missed();
-        let started = Instant::now();
-        let result = make().map(|made| {
-            let value = made.value.clone();
-            self.publish(key, made, started.elapsed());
-            value
-        });
-        if result.is_ok() { &self.counts.made } else { &self.counts.failed }.add(1);
-        leading.land(result.clone());
-        result.map(|value| Served { value, origin: Origin::Made })
-    }
-
     /// The value of `key` if it is resident, counted as a hit; an absent one is not counted.
     #[inline]
-    fn resident(&self, key: &K) -> Option<V> {
+    pub(crate) fn resident(&self, key: &K) -> Option<V> {
         self.pin().hit(key).cloned()
     }
 
@@ -223,9 +153,10 @@ where
         Some(value)
     }
 
-    /// Takes out every value that is resident when this is called, and sets the counts to zero.
-    /// Values that are being made are published afterwards.
+    /// Takes out every value that is resident when this is called, forgets failures, and sets the
+    /// counts to zero. Values that are being made are published afterwards.
     pub fn clear(&self) {
+        self.failures.clear();
         let guard = pin();
         for shard in &self.shards {
             shard.clear(|slot| self.accounting.release(slot.value.weight()), &guard);
@@ -276,7 +207,8 @@ where
         }
     }
 
-    fn publish(&self, key: K, made: Made<V>, took: Duration) -> bool {
+    pub(crate) fn publish(&self, key: K, made: Made<V>, took: Duration) -> bool {
+        self.failures.forget(&key);
         let weight = made.value.weight();
         if !self.reserve(weight) {
             self.counts.not_kept.add(1);

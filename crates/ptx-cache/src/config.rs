@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Budget, FamilyRetention, Retention};
+use crate::{Budget, FailureMemory, FamilyRetention, Retention};
 
 /// Settings of a cache. All of them can be changed live, with
 /// [`Cache::reconfigure`](crate::Cache::reconfigure).
@@ -18,6 +18,9 @@ pub struct Config {
     pub half_life: u64,
     /// Chooses who stays.
     pub retention: Arc<dyn Retention>,
+    /// Failures that are remembered, so that a lowering that is sure to fail is not tried again
+    /// on every request. None by default.
+    pub failures: Option<FailureMemory>,
 }
 
 impl Default for Config {
@@ -29,6 +32,7 @@ impl Default for Config {
             low_water_percent: 87,
             half_life: 16_384,
             retention: Arc::new(FamilyRetention::default()),
+            failures: None,
         }
     }
 }
@@ -55,6 +59,7 @@ impl fmt::Debug for Config {
             .field("budget", &self.budget)
             .field("low_water_percent", &self.low_water_percent)
             .field("half_life", &self.half_life)
+            .field("failures", &self.failures)
             .finish_non_exhaustive()
     }
 }

@@ -1,31 +1,52 @@
-//! Single flight: however many threads miss a key at once, one makes the value and the others
-//! get what came of it.
+//! Single flight: however many miss a key at once, one makes the value and the others get what
+//! came of it.
 //!
-//! 1. A thread that misses asks to [`join`](Flights::join). Under the shard's flight lock it looks
-//!    into the table once more, and finds the value, or a flight to wait for, or neither: then it
-//!    leads a new flight.
+//! 1. Who misses asks to [`join`](Flights::join). Under the shard's flight lock it looks into the
+//!    table once more, and finds the value, or a flight to wait for, or neither: then it leads a
+//!    new flight.
 //! 2. The leader makes the value outside every lock, publishes it in the table, and only then
-//!    lands the flight. So a thread that finds no flight at step 1 finds the value.
+//!    lands the flight. So who finds no flight at step 1 finds the value.
 //! 3. Waiters park until the flight lands and take its result. Nobody else waits.
 //!
-//! A leader that panics lands its flight with an error on the way out, and the panic goes on.
+//! A leader that panics lands its flight with an error on the way out, and the panic goes on. A
+//! leader that is dropped while it makes nothing, as an async request may be, abandons its flight:
+//! its waiters go back to step 1, where one of them leads.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
+#[cfg(feature = "async")]
+use std::task::Poll;
+use std::task::Waker;
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
 use crate::CacheError;
 use crate::sync::{Condvar, Mutex, lock, wait};
-use crate::waits::{Lead, Refusal, WaitGraph, Waiter};
+use crate::waits::{Lead, Refusal, Running, WaitGraph, Waiting};
 
 /// One value being made.
 #[derive(Debug)]
 pub(crate) struct Flight<V> {
     lead: Arc<Lead>,
-    landed: Mutex<Option<Result<V, CacheError>>>,
-    landing: Condvar,
+    state: Mutex<State<V>>,
+    ended: Condvar,
+}
+
+#[derive(Debug)]
+struct State<V> {
+    end: Option<End<V>>,
+    /// Of those who wait without a thread.
+    wakers: Vec<Waker>,
+}
+
+/// How a flight ended.
+#[derive(Clone, Debug)]
+pub(crate) enum End<V> {
+    /// With this result.
+    Landed(Result<V, CacheError>),
+    /// With none: who still wants the value asks anew.
+    Abandoned,
 }
 
 /// The flights of one shard's keys.
@@ -34,7 +55,7 @@ pub(crate) struct Flights<K, V, S> {
     aloft: Mutex<HashMap<K, Arc<Flight<V>>, S>>,
 }
 
-/// What a thread that missed finds.
+/// What a request that missed finds.
 pub(crate) enum Joined<'f, K, V, S>
 where
     K: Copy + Eq + Hash,
@@ -42,13 +63,14 @@ where
 {
     /// The value was published in the meantime.
     Published(V),
-    /// Another thread makes it.
+    /// Another makes it.
     Waiting(Arc<Flight<V>>),
     /// The caller makes it.
     Leading(Leading<'f, K, V, S>),
 }
 
-/// The duty to land a flight. Dropping it lands the flight as one whose leader panicked.
+/// The duty to end a flight. Dropping it ends the flight as one whose leader panicked, if the
+/// making [runs](Self::run) at that time, and abandons it otherwise.
 pub(crate) struct Leading<'f, K, V, S>
 where
     K: Copy + Eq + Hash,
@@ -57,6 +79,8 @@ where
     flights: &'f Flights<K, V, S>,
     flight: Arc<Flight<V>>,
     key: K,
+    runs: bool,
+    result: Option<Result<V, CacheError>>,
 }
 
 impl<K, V, S> Flights<K, V, S>
@@ -82,38 +106,59 @@ where
             Entry::Occupied(flight) => Joined::Waiting(Arc::clone(flight.get())),
             Entry::Vacant(vacant) => {
                 let flight = Arc::new(Flight {
-                    lead: Arc::new(Lead::new(Waiter::current())),
-                    landed: Mutex::new(None),
-                    landing: Condvar::new(),
+                    lead: Lead::begin(),
+                    state: Mutex::new(State { end: None, wakers: Vec::new() }),
+                    ended: Condvar::new(),
                 });
                 vacant.insert(Arc::clone(&flight));
-                Joined::Leading(Leading { flights: self, flight, key })
+                Joined::Leading(Leading { flights: self, flight, key, runs: false, result: None })
             }
         }
     }
 }
 
 impl<V: Clone> Flight<V> {
-    /// Parks until the flight lands, and gives a copy of its result.
+    /// Parks the thread until the flight ends.
     ///
     /// # Errors
     ///
-    /// The flight's own error, or that waiting for it could never end.
-    pub(crate) fn result(&self) -> Result<V, CacheError> {
-        let _waiting =
-            WaitGraph::of_process().wait(Waiter::current(), &self.lead).map_err(|refusal| {
-                match refusal {
-                    Refusal::Reentry => CacheError::Reentry,
-                    Refusal::Circle => CacheError::Circle,
-                }
-            })?;
-        let mut landed = lock(&self.landed);
+    /// That waiting for it could never end.
+    pub(crate) fn end(&self) -> Result<End<V>, CacheError> {
+        let _waiting = self.enter()?;
+        let mut state = lock(&self.state);
         loop {
-            if let Some(result) = &*landed {
-                return result.clone();
+            if let Some(end) = &state.end {
+                return Ok(end.clone());
             }
-            landed = wait(&self.landing, landed);
+            state = wait(&self.ended, state);
         }
+    }
+
+    /// Enters that the request that runs in this thread waits for the flight.
+    ///
+    /// # Errors
+    ///
+    /// That waiting for it could never end.
+    pub(crate) fn enter(&self) -> Result<Waiting<'static>, CacheError> {
+        let refused = |refusal| match refusal {
+            Refusal::Reentry => CacheError::Reentry,
+            Refusal::Circle => CacheError::Circle,
+        };
+        WaitGraph::of_process().wait(Lead::running(), &self.lead).map_err(refused)
+    }
+
+    /// The end of the flight, or `waker` is woken at it.
+    #[cfg(feature = "async")]
+    pub(crate) fn poll_end(&self, waker: &Waker) -> Poll<End<V>> {
+        let mut state = lock(&self.state);
+        if let Some(end) = &state.end {
+            return Poll::Ready(end.clone());
+        }
+        // One task may be polled, or give up and come again, any number of times.
+        if !state.wakers.iter().any(|known| known.will_wake(waker)) {
+            state.wakers.push(waker.clone());
+        }
+        Poll::Pending
     }
 }
 
@@ -122,15 +167,23 @@ where
     K: Copy + Eq + Hash,
     S: BuildHasher,
 {
-    /// Lands the flight: waiters wake with `result`, and the next miss leads a new flight.
-    pub(crate) fn land(self, result: Result<V, CacheError>) {
-        self.set(result);
+    /// Says that the making runs in this thread, until [`pause`](Self::pause) or the end. The
+    /// caller keeps what this gives for as long.
+    pub(crate) fn run(&mut self) -> Running {
+        self.runs = true;
+        self.flight.lead.run()
     }
 
-    fn set(&self, result: Result<V, CacheError>) {
-        self.flight.lead.finish();
-        lock(&self.flight.landed).get_or_insert(result);
-        self.flight.landing.notify_all();
+    /// Says that the making does not run now: a drop abandons it.
+    #[cfg(feature = "async")]
+    pub(crate) fn pause(&mut self, running: Running) {
+        self.runs = false;
+        drop(running);
+    }
+
+    /// Lands the flight: waiters wake with `result`, and the next miss leads a new flight.
+    pub(crate) fn land(mut self, result: Result<V, CacheError>) {
+        self.result = Some(result);
     }
 }
 
@@ -140,8 +193,19 @@ where
     S: BuildHasher,
 {
     fn drop(&mut self) {
-        // After `land` this changes nothing: the first result stays.
-        self.set(Err(CacheError::Panicked));
+        let end = match (self.result.take(), self.runs) {
+            (Some(result), _) => End::Landed(result),
+            (None, true) => End::Landed(Err(CacheError::Panicked)),
+            (None, false) => End::Abandoned,
+        };
+        // First, so that a waiter who asks anew when it wakes does not meet this flight again.
         lock(&self.flights.aloft).remove(&self.key);
+        let wakers = {
+            let mut state = lock(&self.flight.state);
+            state.end = Some(end);
+            std::mem::take(&mut state.wakers)
+        };
+        self.flight.ended.notify_all();
+        wakers.into_iter().for_each(Waker::wake);
     }
 }

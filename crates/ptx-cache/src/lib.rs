@@ -67,11 +67,15 @@ mod clock;
 mod config;
 mod counters;
 mod error;
+mod failures;
 mod flight;
 mod listener;
 #[cfg(all(test, loom))]
 mod loom_models;
 mod made;
+mod make;
+#[cfg(feature = "async")]
+mod make_async;
 mod pinned;
 mod ptx_cache;
 mod retention;
@@ -91,6 +95,7 @@ pub use accounting::{Budget, Resident, Weigh};
 pub use cache::Cache;
 pub use config::Config;
 pub use error::CacheError;
+pub use failures::{FailureMemory, IsDeterministic};
 pub use listener::{Event, Listener};
 pub use made::{Made, Origin, Served};
 pub use pinned::Pinned;

@@ -9,7 +9,7 @@ use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::thread;
 
 use crate::accounting::Accounting;
-use crate::flight::{Flights, Joined};
+use crate::flight::{End, Flight, Flights, Joined};
 use crate::shard::Shard;
 use crate::slot::{About, Slot};
 use crate::{Budget, CacheError, Resident};
@@ -46,6 +46,13 @@ fn slot(key: u64, value: Watched) -> Slot<u64, Watched> {
 fn insert(shard: &Shard<u64, Watched>, key: u64, number: u64) {
     let guard = crossbeam_epoch::pin();
     shard.insert(key, slot(key, Watched::new(number).0), |key| *key, &guard);
+}
+
+fn result<V: Clone>(flight: &Flight<V>) -> Result<V, CacheError> {
+    match flight.end()? {
+        End::Landed(result) => result,
+        End::Abandoned => panic!("nobody abandons a flight in this model"),
+    }
 }
 
 fn model(preemptions: usize, run: impl Fn() + Send + Sync + 'static) {
@@ -154,7 +161,7 @@ fn a_value_is_made_once_for_two_who_miss_at_once() {
                 let look = || Some(published.load(Ordering::Acquire)).filter(|value| *value != 0);
                 let value = match flights.join(7_u64, look) {
                     Joined::Published(value) => Ok(value),
-                    Joined::Waiting(flight) => flight.result(),
+                    Joined::Waiting(flight) => result(&flight),
                     Joined::Leading(leading) => {
                         makings.fetch_add(1, Ordering::Relaxed);
                         published.store(42, Ordering::Release);
@@ -180,22 +187,54 @@ fn a_leader_that_panics_wakes_its_waiter() {
         let leader = {
             let flights = Arc::clone(&flights);
             thread::spawn(move || match flights.join(7_u64, || None::<u64>) {
-                Joined::Leading(leading) => drop(leading),
+                Joined::Leading(mut leading) => drop((leading.run(), leading)),
                 Joined::Waiting(flight) => {
-                    assert!(matches!(flight.result(), Err(CacheError::Panicked)));
+                    assert!(matches!(result(&flight), Err(CacheError::Panicked)));
                 }
                 Joined::Published(_) => unreachable!(),
             })
         };
         match flights.join(7, || None) {
-            Joined::Leading(leading) => drop(leading),
+            Joined::Leading(mut leading) => drop((leading.run(), leading)),
             Joined::Waiting(flight) => {
-                assert!(matches!(flight.result(), Err(CacheError::Panicked)));
+                assert!(matches!(result(&flight), Err(CacheError::Panicked)));
             }
             Joined::Published(_) => unreachable!(),
         }
         leader.join().unwrap();
         assert!(matches!(flights.join(7, || None), Joined::Leading(_)));
+    });
+}
+
+/// Single flight: of two who miss at once and of whom the first leader gives up, one makes the
+/// value, and the other gets it or gave up itself.
+#[test]
+fn an_abandoned_flight_is_taken_over() {
+    model(3, || {
+        let flights = Arc::new(Flights::new(ahash::RandomState::with_seeds(1, 2, 3, 4)));
+        let given_up = Arc::new(AtomicBool::new(false));
+        let ask = {
+            let (flights, given_up) = (Arc::clone(&flights), Arc::clone(&given_up));
+            move || loop {
+                match flights.join(7_u64, || None::<u64>) {
+                    Joined::Published(_) => unreachable!(),
+                    Joined::Waiting(flight) => match flight.end().unwrap() {
+                        End::Landed(result) => break result.unwrap(),
+                        End::Abandoned => {}
+                    },
+                    Joined::Leading(leading) => {
+                        if given_up.swap(true, Ordering::Relaxed) {
+                            leading.land(Ok(42));
+                            break 42;
+                        }
+                        drop(leading);
+                    }
+                }
+            }
+        };
+        let other = thread::spawn(ask.clone());
+        assert_eq!(ask(), 42);
+        assert_eq!(other.join().unwrap(), 42);
     });
 }
 
@@ -206,17 +245,19 @@ fn two_leaders_that_wait_for_each_other_do_not_hang() {
     model(2, || {
         let flights = Arc::new(Flights::new(ahash::RandomState::with_seeds(1, 2, 3, 4)));
         let lead = |flights: &Flights<u64, u64, _>, mine: u64, other: u64| {
-            let Joined::Leading(leading) = flights.join(mine, || None) else {
+            let Joined::Leading(mut leading) = flights.join(mine, || None) else {
                 return;
             };
+            let running = leading.run();
             let result = match flights.join(other, || None) {
-                Joined::Waiting(flight) => flight.result(),
+                Joined::Waiting(flight) => result(&flight),
                 Joined::Leading(inner) => {
                     inner.land(Ok(other));
                     Ok(other)
                 }
                 Joined::Published(_) => unreachable!(),
             };
+            drop(running);
             leading.land(result);
         };
         let other = {

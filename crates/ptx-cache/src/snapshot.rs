@@ -22,6 +22,8 @@ pub struct Snapshot {
     pub coalesced: u64,
     /// Requests that ended in an error, those that waited for another's included.
     pub failed: u64,
+    /// Those among them that got an earlier failure again, with no making tried.
+    pub recalled_failures: u64,
     /// Entries retired to make room.
     pub evicted_entries: u64,
     /// Their bytes.

@@ -1,0 +1,249 @@
+//! Failures that would only happen again: the same error for a while, in place of another lowering
+//! on every dispatch.
+
+use std::collections::{TryReserveError, VecDeque};
+use std::error::Error;
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hashbrown::HashMap;
+
+use crate::CacheError;
+use crate::sync::{AtomicBool, Mutex, Ordering, lock};
+
+/// Which failures are remembered, for how long, and how many. In memory only.
+///
+/// Whatever `is_deterministic` says, an error in whose chain of sources there is a
+/// [`std::io::Error`] or a [`TryReserveError`] is not remembered: the next attempt may find the
+/// file, the memory or the time. A panic, a refused wait and a tier's failure never are.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use ptx_cache::{Config, FailureMemory, PtxCache};
+/// use ptx_key::PtxKey;
+///
+/// #[derive(Debug, thiserror::Error)]
+/// #[error("the program uses what the target does not have")]
+/// struct Unsupported;
+///
+/// let failures = FailureMemory {
+///     lasts: Duration::from_secs(60),
+///     most: 1024,
+///     is_deterministic: Arc::new(|error| error.is::<Unsupported>()),
+/// };
+/// let cache = PtxCache::new(Config { failures: Some(failures), ..Config::default() });
+/// let key = PtxKey::from_bytes([7; 32]);
+/// assert!(cache.get_or_lower(&key, || Err::<String, _>(Unsupported)).is_err());
+/// // For a minute no lowering of this key is tried.
+/// let again = cache.get_or_lower(&key, || -> Result<String, Unsupported> { unreachable!() });
+/// assert!(again.unwrap_err().lowering_error::<Unsupported>().is_some());
+/// ```
+#[derive(Clone)]
+pub struct FailureMemory {
+    /// How long a failure is remembered.
+    pub lasts: Duration,
+    /// Most failures that are remembered; the oldest goes first.
+    pub most: usize,
+    /// Whether lowering the same key again is sure to fail again, from the lowering's own error.
+    pub is_deterministic: Arc<IsDeterministic>,
+}
+
+/// Tells failures that are sure to happen again from others.
+pub type IsDeterministic = dyn Fn(&(dyn Error + Send + Sync + 'static)) -> bool + Send + Sync;
+
+impl fmt::Debug for FailureMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FailureMemory")
+            .field("lasts", &self.lasts)
+            .field("most", &self.most)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The failures of one cache.
+///
+/// **Bounded.** Every failure in `of_key` has its place in `order`, and `order` is cut to the most
+/// that are remembered before one is added.
+#[derive(Debug)]
+pub(crate) struct Failures<K, S> {
+    /// Whether there may be any: all that a miss reads where there are none.
+    any: AtomicBool,
+    remembered: Mutex<Remembered<K, S>>,
+}
+
+#[derive(Debug)]
+struct Remembered<K, S> {
+    of_key: HashMap<K, (CacheError, Instant), S>,
+    /// Until when, and of which key; the oldest first. What was forgotten in the meantime stays.
+    order: VecDeque<(Instant, K)>,
+}
+
+impl<K, S> Failures<K, S>
+where
+    K: Copy + Eq + Hash,
+    S: BuildHasher,
+{
+    pub(crate) fn new(hasher: S) -> Self {
+        let remembered =
+            Remembered { of_key: HashMap::with_hasher(hasher), order: VecDeque::new() };
+        Self { any: AtomicBool::new(false), remembered: Mutex::new(remembered) }
+    }
+
+    /// The failure of `key`, if it is remembered at `now`.
+    pub(crate) fn recall(&self, key: &K, now: Instant) -> Option<CacheError> {
+        // Relaxed: who misses a failure that is being remembered lowers once more.
+        if !self.any.load(Ordering::Relaxed) {
+            return None;
+        }
+        let remembered = lock(&self.remembered);
+        let (error, until) = remembered.of_key.get(key)?;
+        (now < *until).then(|| error.clone())
+    }
+
+    /// Remembers `error` from `now` on, if it is one to remember.
+    pub(crate) fn remember(
+        &self,
+        key: K,
+        error: &CacheError,
+        memory: &FailureMemory,
+        now: Instant,
+    ) {
+        let CacheError::Lowering(source) = error else { return };
+        let Some(until) = now.checked_add(memory.lasts) else { return };
+        if memory.most == 0 || may_pass(&**source) || !(memory.is_deterministic)(&**source) {
+            return;
+        }
+        let mut remembered = lock(&self.remembered);
+        let Remembered { of_key, order } = &mut *remembered;
+        while let Some((until, oldest)) = order.front()
+            && (order.len() >= memory.most || *until <= now)
+        {
+            if of_key.get(oldest).is_some_and(|(_, newest)| newest == until) {
+                of_key.remove(oldest);
+            }
+            order.pop_front();
+        }
+        order.push_back((until, key));
+        of_key.insert(key, (error.clone(), until));
+        self.any.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn forget(&self, key: &K) {
+        if self.any.load(Ordering::Relaxed) {
+            lock(&self.remembered).of_key.remove(key);
+        }
+    }
+
+    pub(crate) fn clear(&self) {
+        let mut remembered = lock(&self.remembered);
+        remembered.of_key.clear();
+        remembered.order.clear();
+        self.any.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Whether the cause may be gone at the next attempt.
+fn may_pass(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if error.is::<std::io::Error>() || error.is::<TryReserveError>() {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("a failure")]
+    struct Failure(#[source] Option<std::io::Error>);
+
+    type Numbered = Failures<u64, ahash::RandomState>;
+
+    fn failures() -> Numbered {
+        Failures::new(ahash::RandomState::with_seeds(1, 2, 3, 4))
+    }
+
+    fn memory(most: usize) -> FailureMemory {
+        let is_deterministic = Arc::new(<dyn Error + Send + Sync>::is::<Failure>);
+        FailureMemory { lasts: Duration::from_secs(10), most, is_deterministic }
+    }
+
+    fn lowering(source: Option<std::io::Error>) -> CacheError {
+        CacheError::Lowering(Arc::new(Failure(source)))
+    }
+
+    #[test]
+    fn a_failure_is_the_same_until_its_time_is_over() {
+        let (failures, now) = (failures(), Instant::now());
+        let error = lowering(None);
+        failures.remember(1, &error, &memory(4), now);
+        let later = |seconds| now + Duration::from_secs(seconds);
+        let recalled = failures.recall(&1, later(9)).unwrap();
+        assert!(
+            matches!((&recalled, &error), (CacheError::Lowering(a), CacheError::Lowering(b)) if Arc::ptr_eq(a, b))
+        );
+        assert!(failures.recall(&1, later(10)).is_none());
+        assert!(failures.recall(&2, now).is_none());
+    }
+
+    #[test]
+    fn what_may_pass_is_not_remembered_whatever_the_caller_says() {
+        let (failures, now) = (failures(), Instant::now());
+        let everything =
+            FailureMemory { is_deterministic: Arc::new(|_| true), ..memory(usize::MAX) };
+        let passing = [
+            lowering(Some(std::io::ErrorKind::TimedOut.into())),
+            CacheError::Lowering(Arc::new(std::io::Error::from(std::io::ErrorKind::OutOfMemory))),
+            CacheError::Lowering(Arc::new(Vec::<u64>::new().try_reserve(usize::MAX).unwrap_err())),
+            CacheError::Panicked,
+            CacheError::Circle,
+            CacheError::Reentry,
+        ];
+        for error in &passing {
+            failures.remember(1, error, &everything, now);
+            assert!(failures.recall(&1, now).is_none(), "{error:?}");
+        }
+        let other = CacheError::Lowering(Arc::new(std::fmt::Error));
+        failures.remember(1, &other, &memory(4), now);
+        assert!(failures.recall(&1, now).is_none(), "the caller did not call it deterministic");
+    }
+
+    #[test]
+    fn the_oldest_goes_when_there_are_too_many() {
+        let (failures, now) = (failures(), Instant::now());
+        (0..5).for_each(|key| failures.remember(key, &lowering(None), &memory(3), now));
+        let kept: Vec<u64> = (0..5).filter(|key| failures.recall(key, now).is_some()).collect();
+        assert_eq!(kept, [2, 3, 4]);
+    }
+
+    #[test]
+    fn failing_and_being_forgotten_in_turn_leaves_no_trace_that_grows() {
+        let (failures, now) = (failures(), Instant::now());
+        for turn in 0..100 {
+            failures.remember(turn % 2, &lowering(None), &memory(8), now);
+            failures.forget(&(turn % 2));
+        }
+        let remembered = lock(&failures.remembered);
+        assert!(remembered.of_key.is_empty());
+        assert!(remembered.order.len() <= 8);
+    }
+
+    #[test]
+    fn a_failure_that_came_again_lasts_from_the_last_time() {
+        let (failures, now) = (failures(), Instant::now());
+        let later = |seconds| now + Duration::from_secs(seconds);
+        failures.remember(1, &lowering(None), &memory(4), now);
+        failures.remember(1, &lowering(None), &memory(4), later(8));
+        failures.remember(2, &lowering(None), &memory(4), later(12));
+        assert!(failures.recall(&1, later(12)).is_some());
+    }
+}
