@@ -1,5 +1,7 @@
 //! Counters: lookups by thread, all else by event.
 
+use std::time::Duration;
+
 use thread_local::ThreadLocal;
 
 use crate::Snapshot;
@@ -15,57 +17,77 @@ pub(crate) struct Lookups {
     threads: ThreadLocal<ThreadLookups>,
     /// The sums at the last clear. A thread's own counts only grow: setting one to zero from
     /// another thread could be undone by the store that its own thread is about to make.
-    cleared: Mutex<(u64, u64)>,
+    cleared: Mutex<Sums>,
+}
+
+/// Sums over all threads. They wrap around.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sums {
+    pub(crate) hits: u64,
+    pub(crate) misses: u64,
+    /// What making the values that were hit had cost, in microseconds.
+    pub(crate) saved_micros: u64,
 }
 
 #[derive(Debug, Default)]
 struct ThreadLookups {
     hits: AtomicU64,
     misses: AtomicU64,
+    saved_micros: AtomicU64,
     /// Keeps the counts of two threads off one line. An alignment would do it too, but then the
     /// path that makes a thread's first counts would align the stack of every hit.
-    _apart: [u64; 14],
+    _apart: [u64; 13],
 }
 
 impl Lookups {
-    /// Counts a hit; its number among the thread's own.
+    /// Counts a hit that saves `micros`; its number among the thread's own.
     #[inline]
-    pub(crate) fn hit(&self) -> u64 {
-        add_one(&self.threads.get_or_default().hits)
+    pub(crate) fn hit(&self, micros: u32) -> u64 {
+        let thread = self.threads.get_or_default();
+        add(&thread.saved_micros, micros.into());
+        add(&thread.hits, 1)
     }
 
     #[inline]
     pub(crate) fn missed(&self) {
-        add_one(&self.threads.get_or_default().misses);
+        add(&self.threads.get_or_default().misses, 1);
     }
 
-    /// Hits and misses over all threads since the last clear. What is counted at the same time
-    /// may be missing.
-    pub(crate) fn sums(&self) -> (u64, u64) {
+    /// Sums since the last clear. What is counted at the same time may be missing.
+    pub(crate) fn sums(&self) -> Sums {
         let cleared = *lock(&self.cleared);
-        let (hits, misses) = self.totals();
-        (hits.wrapping_sub(cleared.0), misses.wrapping_sub(cleared.1))
+        let totals = self.totals();
+        Sums {
+            hits: totals.hits.wrapping_sub(cleared.hits),
+            misses: totals.misses.wrapping_sub(cleared.misses),
+            saved_micros: totals.saved_micros.wrapping_sub(cleared.saved_micros),
+        }
     }
 
     pub(crate) fn clear(&self) {
         *lock(&self.cleared) = self.totals();
     }
 
-    fn totals(&self) -> (u64, u64) {
-        self.threads.iter().fold((0, 0), |(hits, misses), thread| {
-            let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-            (hits.wrapping_add(read(&thread.hits)), misses.wrapping_add(read(&thread.misses)))
+    fn totals(&self) -> Sums {
+        self.threads.iter().fold(Sums::default(), |sums, thread| {
+            let grown =
+                |sum: u64, count: &AtomicU64| sum.wrapping_add(count.load(Ordering::Relaxed));
+            Sums {
+                hits: grown(sums.hits, &thread.hits),
+                misses: grown(sums.misses, &thread.misses),
+                saved_micros: grown(sums.saved_micros, &thread.saved_micros),
+            }
         })
     }
 }
 
 #[inline]
-fn add_one(count: &AtomicU64) -> u64 {
+fn add(count: &AtomicU64, more: u64) -> u64 {
     // Only the count's own thread stores here, so the two steps lose nothing. Relaxed: a count
     // orders nothing else.
-    let more = count.load(Ordering::Relaxed).wrapping_add(1);
-    count.store(more, Ordering::Relaxed);
-    more
+    let sum = count.load(Ordering::Relaxed).wrapping_add(more);
+    count.store(sum, Ordering::Relaxed);
+    sum
 }
 
 /// A count of events that are rare beside lookups.
@@ -121,10 +143,11 @@ impl Counts {
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let (hits, misses) = self.lookups.sums();
+        let Sums { hits, misses, saved_micros } = self.lookups.sums();
         Snapshot {
             hits,
             misses,
+            saved: Duration::from_micros(saved_micros),
             made: self.made.get(),
             coalesced: self.coalesced.get(),
             failed: self.failed.get(),
@@ -150,16 +173,17 @@ mod tests {
                 for _ in 0..4 {
                     scope.spawn(|| {
                         for _ in 0..1000 {
-                            lookups.hit();
+                            lookups.hit(3);
                             lookups.missed();
                         }
                     });
                 }
             });
         }
-        assert_eq!(lookups.sums(), (32_000, 32_000));
+        let sums = Sums { hits: 32_000, misses: 32_000, saved_micros: 96_000 };
+        assert_eq!(lookups.sums(), sums);
         lookups.clear();
-        lookups.hit();
-        assert_eq!(lookups.sums(), (1, 0));
+        lookups.hit(3);
+        assert_eq!(lookups.sums(), Sums { hits: 1, misses: 0, saved_micros: 3 });
     }
 }

@@ -76,10 +76,16 @@ mod made;
 mod make;
 #[cfg(feature = "async")]
 mod make_async;
+#[cfg(all(test, not(loom)))]
+mod map_store;
 mod pinned;
 mod ptx_cache;
 mod retention;
 mod room;
+mod serve;
+#[cfg(feature = "async")]
+mod serve_async;
+mod served_ptx;
 mod shard;
 mod slot;
 mod snapshot;
@@ -89,6 +95,7 @@ mod table;
 mod tags;
 mod tiers;
 mod usage;
+mod verification;
 mod waits;
 
 pub use accounting::{Budget, Resident, Weigh};
@@ -99,8 +106,9 @@ pub use failures::{FailureMemory, IsDeterministic};
 pub use listener::{Event, Listener};
 pub use made::{Made, Origin, Served};
 pub use pinned::Pinned;
-pub use ptx_cache::{Lowered, PtxCache, PtxSnapshot, ServedPtx, Source};
+pub use ptx_cache::{PtxCache, PtxSnapshot};
 pub use retention::{Candidate, FamilyRetention, Retention};
+pub use served_ptx::{Lowered, ServedPtx, Source};
 pub use snapshot::{EntryReport, Snapshot};
 pub use store::{Artifact, Claim, Store, StoreError};
-pub use tiers::{TierSnapshot, WritePolicy};
+pub use tiers::{TierPolicy, TierSnapshot, WritePolicy};

@@ -9,7 +9,7 @@ use crate::CacheError;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'e, K> {
-    /// A value was made, or loaded from a tier beneath, and served.
+    /// A value was made, or loaded from a tier beneath, and is served.
     Made {
         /// Its key.
         key: &'e K,
@@ -19,6 +19,13 @@ pub enum Event<'e, K> {
         cost: Duration,
         /// Whether it is resident now. What alone exceeds the budget is served and not kept.
         kept: bool,
+    },
+    /// A tier beneath had the artifact that is being asked for.
+    Loaded {
+        /// Its key.
+        key: &'e K,
+        /// The tier's name.
+        tier: &'e str,
     },
     /// No value could be made.
     Failed {
@@ -44,7 +51,8 @@ pub enum Event<'e, K> {
         error: &'e (dyn std::error::Error + Send + Sync + 'static),
     },
     /// A value that was served is not what lowering gives now: the key leaves out something that
-    /// the lowering depends on.
+    /// the lowering depends on. See
+    /// [`PtxCache::set_verified_share`](crate::PtxCache::set_verified_share).
     Disagreed {
         /// The key that stands for two texts.
         key: &'e K,

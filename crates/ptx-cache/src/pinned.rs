@@ -42,7 +42,7 @@ where
         let cache = self.cache;
         let hash = cache.hash(key);
         let slot = cache.shards[cache.shard_number(hash)].get(hash, key, &self.guard)?;
-        let turn = cache.counts.lookups.hit();
+        let turn = cache.counts.lookups.hit(slot.cost_micros);
         slot.usage.record(cache.clock.tick(), turn);
         Some(&slot.value)
     }

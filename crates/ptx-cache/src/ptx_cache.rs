@@ -1,17 +1,14 @@
 //! The cache of PTX text: memory above a stack of tiers above the lowering.
 
-use std::error::Error;
-use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use ptx_key::{Digest, KeyTrace, PtxKey};
+use ptx_key::PtxKey;
 
 use crate::counters::Count;
-use crate::tiers::{Found, Tiers};
-use crate::{
-    Artifact, Cache, CacheError, Config, Made, Origin, Snapshot, Store, TierSnapshot, WritePolicy,
-};
+use crate::tiers::Tiers;
+use crate::verification::Verification;
+use crate::{Cache, CacheError, Config, Listener, Made, Snapshot, Store, TierPolicy, TierSnapshot};
 
 /// PTX text by key: from memory, from the tiers beneath it, or lowered, once for all who ask.
 ///
@@ -31,74 +28,17 @@ use crate::{
 /// ```
 pub struct PtxCache {
     memory: Cache<PtxKey, Arc<str>>,
-    tiers: Tiers,
-    counts: LoweringCounts,
+    pub(crate) tiers: Arc<Tiers>,
+    pub(crate) verification: Verification,
+    pub(crate) counts: LoweringCounts,
 }
 
 #[derive(Default)]
-struct LoweringCounts {
-    lowered: Count,
-    paid_nanos: Count,
-    saved_nanos: Count,
-    unkeyed: Count,
-}
-
-/// What a lowering gives: the text, and what is to be kept beside it.
-#[derive(Clone, Debug)]
-pub struct Lowered {
-    /// The PTX text.
-    pub text: Arc<str>,
-    /// The digest of the program's normalized lane.
-    pub family: Option<Digest>,
-    /// The key's parts, to explain a later miss.
-    pub trace: Option<Arc<KeyTrace>>,
-}
-
-impl Lowered {
-    /// Adds the key's trace, and the program's family from it.
-    #[must_use]
-    pub fn with_trace(self, trace: KeyTrace) -> Self {
-        Self { family: Some(trace.program().normalized), trace: Some(Arc::new(trace)), ..self }
-    }
-}
-
-impl<T: Into<Arc<str>>> From<T> for Lowered {
-    fn from(text: T) -> Self {
-        Self { text: text.into(), family: None, trace: None }
-    }
-}
-
-/// Where a text came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// It was in memory.
-    Memory,
-    /// The tier of this name had it.
-    Tier(String),
-    /// This request lowered it.
-    Lowered,
-    /// Another thread was loading or lowering it; this request waited.
-    Coalesced,
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Memory => "memory",
-            Self::Tier(name) => name,
-            Self::Lowered => "lowered",
-            Self::Coalesced => "coalesced",
-        })
-    }
-}
-
-/// A text and where it came from.
-#[derive(Clone, Debug)]
-pub struct ServedPtx {
-    /// The PTX text.
-    pub text: Arc<str>,
-    /// Where it came from.
-    pub source: Source,
+pub(crate) struct LoweringCounts {
+    pub(crate) lowered: Count,
+    pub(crate) paid_nanos: Count,
+    pub(crate) saved_nanos: Count,
+    pub(crate) unkeyed: Count,
 }
 
 /// What the cache did, by origin.
@@ -115,106 +55,52 @@ pub struct PtxSnapshot {
     pub unkeyed: u64,
     /// Time that lowerings took.
     pub lowering_paid: Duration,
-    /// Time that the lowerings of artifacts served by tiers had taken when they were paid.
+    /// Time that the lowerings of artifacts served by tiers had taken when they were paid. What
+    /// memory saved is in `memory`.
     pub lowering_saved_by_tiers: Duration,
+    /// Lowerings that were too cheap to be written to the tiers.
+    pub not_admitted: u64,
+    /// Hits that were lowered again and compared.
+    pub verified: u64,
+    /// Those among them that did not agree with what was served.
+    pub disagreed: u64,
 }
 
 impl PtxCache {
     /// A cache in memory alone.
     pub fn new(config: Config) -> Self {
-        Self::with_tiers(config, Vec::new(), WritePolicy::default())
+        Self::with_tiers(config, Vec::new(), TierPolicy::default())
     }
 
-    /// A cache above `tiers`, fastest first.
-    pub fn with_tiers(config: Config, tiers: Vec<Arc<dyn Store>>, policy: WritePolicy) -> Self {
+    /// A cache above `tiers`, fastest first. A [`WritePolicy`](crate::WritePolicy) is a policy.
+    pub fn with_tiers(
+        config: Config,
+        tiers: Vec<Arc<dyn Store>>,
+        policy: impl Into<TierPolicy>,
+    ) -> Self {
         Self {
             memory: Cache::new(config),
-            tiers: Tiers::new(tiers, policy),
+            tiers: Arc::new(Tiers::new(tiers, policy.into())),
+            verification: Verification::default(),
             counts: LoweringCounts::default(),
         }
     }
 
-    /// The text of `key`: from memory, from a tier, from another thread that is lowering it, or
-    /// by `lower`.
-    ///
-    /// `lower` runs in this thread, outside every lock, and may ask for other keys. It gives a
-    /// `String`, an `Arc<str>`, or a [`Lowered`] with the trace to keep beside the text.
-    ///
-    /// # Errors
-    ///
-    /// See [`Cache::get_or_make`]; and [`CacheError::Store`] where a tier failed to keep a new
-    /// artifact and the [`WritePolicy`] says that it must.
-    ///
-    /// # Panics
-    ///
-    /// Where `lower` does, in this thread alone.
-    pub fn get_or_lower<L, E>(
-        &self,
-        key: &PtxKey,
-        lower: impl FnOnce() -> Result<L, E>,
-    ) -> Result<Arc<str>, CacheError>
-    where
-        L: Into<Lowered>,
-        E: Into<Box<dyn Error + Send + Sync>>,
-    {
-        self.serve(key, lower).map(|served| served.text)
+    /// The same cache, whose events `listener` hears.
+    #[must_use]
+    pub fn heard_by(self, listener: Arc<dyn Listener<PtxKey>>) -> Self {
+        self.tiers.heard_by(Arc::clone(&listener));
+        Self { memory: self.memory.heard_by(listener), ..self }
     }
 
-    /// [`get_or_lower`](Self::get_or_lower), saying where the text came from.
-    ///
-    /// # Errors
-    ///
-    /// The same.
-    ///
-    /// # Panics
-    ///
-    /// Where `lower` does, in this thread alone.
-    pub fn serve<L, E>(
-        &self,
-        key: &PtxKey,
-        lower: impl FnOnce() -> Result<L, E>,
-    ) -> Result<ServedPtx, CacheError>
-    where
-        L: Into<Lowered>,
-        E: Into<Box<dyn Error + Send + Sync>>,
-    {
-        let mut source = Source::Lowered;
-        let served = self.memory.get_or_try(*key, || {
-            let found = match self.tiers.load(key) {
-                Some(found) => found,
-                None => match self.tiers.claim(key) {
-                    Err(found) => found,
-                    // The claims are held until the tiers have the artifact.
-                    Ok(_claims) => return self.lower(key, lower),
-                },
-            };
-            source = Source::Tier(self.tiers.name(found.tier).to_owned());
-            Ok(self.loaded(found))
-        })?;
-        let source = match served.origin {
-            Origin::Memory => Source::Memory,
-            Origin::Coalesced => Source::Coalesced,
-            Origin::Made => source,
-        };
-        Ok(ServedPtx { text: served.value, source })
+    /// Changes the settings of memory. A smaller budget is met before this returns.
+    pub fn reconfigure(&self, config: Config) {
+        self.memory.reconfigure(config);
     }
 
-    /// Lowers a request that has no key (see `KeyError::Unkeyable`): nothing is looked up,
-    /// nothing is kept, the request is counted.
-    ///
-    /// # Errors
-    ///
-    /// `lower`'s own.
-    pub fn lower_unkeyed<L, E>(
-        &self,
-        lower: impl FnOnce() -> Result<L, E>,
-    ) -> Result<Arc<str>, CacheError>
-    where
-        L: Into<Lowered>,
-        E: Into<Box<dyn Error + Send + Sync>>,
-    {
-        self.counts.unkeyed.add(1);
-        lower().map(|lowered| lowered.into().text).map_err(lowering_error)
+    /// Changes what is written to the tiers from now on.
+    pub fn set_tier_policy(&self, policy: impl Into<TierPolicy>) {
+        self.tiers.set_policy(policy.into());
     }
 
     /// The text of `key`, if it is in memory. Tiers are not asked.
@@ -249,6 +135,7 @@ impl PtxCache {
     pub fn clear(&self) {
         self.memory.clear();
         self.tiers.clear_counts();
+        self.verification.clear_counts();
         let LoweringCounts { lowered, paid_nanos, saved_nanos, unkeyed } = &self.counts;
         [lowered, paid_nanos, saved_nanos, unkeyed].into_iter().for_each(Count::clear);
     }
@@ -267,41 +154,14 @@ impl PtxCache {
             unkeyed: self.counts.unkeyed.get(),
             lowering_paid: Duration::from_nanos(self.counts.paid_nanos.get()),
             lowering_saved_by_tiers: Duration::from_nanos(self.counts.saved_nanos.get()),
+            not_admitted: self.tiers.not_admitted(),
+            verified: self.verification.verified(),
+            disagreed: self.verification.disagreed(),
         }
     }
-
-    fn lower<L, E>(
-        &self,
-        key: &PtxKey,
-        lower: impl FnOnce() -> Result<L, E>,
-    ) -> Result<Made<Arc<str>>, CacheError>
-    where
-        L: Into<Lowered>,
-        E: Into<Box<dyn Error + Send + Sync>>,
-    {
-        let _span = tracing::debug_span!("lowering", %key).entered();
-        let started = Instant::now();
-        let Lowered { text, family, trace } = lower().map_err(lowering_error)?.into();
-        let cost = started.elapsed();
-        self.counts.lowered.add(1);
-        self.counts.paid_nanos.add(nanos(cost));
-        let artifact = Artifact { text, cost, family, trace };
-        self.tiers.write(key, &artifact)?;
-        Ok(Made { value: artifact.text, cost: Some(cost), family })
-    }
-
-    fn loaded(&self, found: Found) -> Made<Arc<str>> {
-        let Artifact { text, cost, family, .. } = found.artifact;
-        self.counts.saved_nanos.add(nanos(cost));
-        Made { value: text, cost: Some(cost), family }
-    }
 }
 
-fn lowering_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> CacheError {
-    CacheError::Lowering(Arc::from(error.into()))
-}
-
-fn nanos(duration: Duration) -> u64 {
+pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Slot<K, V> {
     /// Variants of one program share it.
     pub(crate) family: u32,
     /// What making the value took, in microseconds, at most 71 minutes.
-    cost_micros: u32,
+    pub(crate) cost_micros: u32,
     /// Seconds from the cache's start to this entry's.
     pub(crate) born_seconds: u32,
 }

@@ -16,6 +16,9 @@ pub struct Snapshot {
     /// Requests that memory could not serve: `made + coalesced + failed`, and lookups without a
     /// maker that found nothing.
     pub misses: u64,
+    /// What making the values had cost that were then served from memory, once a hit. To the
+    /// microsecond.
+    pub saved: Duration,
     /// Values made: lowered, or loaded from a tier beneath.
     pub made: u64,
     /// Requests that got what another thread was making already.

@@ -1,13 +1,15 @@
 //! The tiers beneath memory: asked from the fastest down, filled from below, written after a
 //! lowering.
 
-use std::sync::Arc;
+use std::error::Error;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use ptx_key::PtxKey;
 
 use crate::counters::Count;
-use crate::{Artifact, CacheError, Claim, Store, StoreError};
+use crate::{Artifact, CacheError, Claim, Event, Listener, Store, StoreError};
 
 /// Whose failure to keep a new artifact is the caller's error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,10 +23,28 @@ pub enum WritePolicy {
     All,
 }
 
+/// What is written to the tiers, and whose failure counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TierPolicy {
+    /// Whose failure to keep a new artifact is the caller's error.
+    pub writes: WritePolicy,
+    /// A lowering that took less is not written to any tier: where lowering again is cheaper than
+    /// looking below, the tiers would only fill up. Zero, the default, writes everything.
+    pub least_cost: Duration,
+}
+
+impl From<WritePolicy> for TierPolicy {
+    fn from(writes: WritePolicy) -> Self {
+        Self { writes, ..Self::default() }
+    }
+}
+
 /// A stack of tiers, fastest first.
 pub(crate) struct Tiers {
     stack: Vec<Tier>,
-    policy: WritePolicy,
+    policy: ArcSwap<TierPolicy>,
+    not_admitted: Count,
+    listener: OnceLock<Arc<dyn Listener<PtxKey>>>,
 }
 
 struct Tier {
@@ -82,9 +102,37 @@ pub(crate) struct Claims {
 }
 
 impl Tiers {
-    pub(crate) fn new(stores: Vec<Arc<dyn Store>>, policy: WritePolicy) -> Self {
+    pub(crate) fn new(stores: Vec<Arc<dyn Store>>, policy: TierPolicy) -> Self {
         let tier = |store| Tier { store, counts: TierCounts::default() };
-        Self { stack: stores.into_iter().map(tier).collect(), policy }
+        Self {
+            stack: stores.into_iter().map(tier).collect(),
+            policy: ArcSwap::from_pointee(policy),
+            not_admitted: Count::default(),
+            listener: OnceLock::new(),
+        }
+    }
+
+    #[cfg(feature = "async")]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.stack.is_empty()
+    }
+
+    pub(crate) fn set_policy(&self, policy: TierPolicy) {
+        self.policy.store(Arc::new(policy));
+    }
+
+    pub(crate) fn policy(&self) -> TierPolicy {
+        **self.policy.load()
+    }
+
+    /// Artifacts that were too cheap to be written.
+    pub(crate) fn not_admitted(&self) -> u64 {
+        self.not_admitted.get()
+    }
+
+    /// The first listener stays.
+    pub(crate) fn heard_by(&self, listener: Arc<dyn Listener<PtxKey>>) {
+        let _ = self.listener.set(listener);
     }
 
     pub(crate) fn name(&self, tier: usize) -> &str {
@@ -97,21 +145,33 @@ impl Tiers {
 
     pub(crate) fn clear_counts(&self) {
         self.stack.iter().for_each(|tier| tier.counts.clear());
+        self.not_admitted.clear();
     }
 
-    /// The artifact from the fastest tier that has it; the tiers above are filled with it.
-    pub(crate) fn load(&self, key: &PtxKey) -> Option<Found> {
-        let hit = |(number, tier): (usize, &Tier)| Some((number, tier.load(key)?));
+    /// The artifact from the fastest tier that has it, with which the tiers above are filled; or
+    /// claims on `key` in every tier that coordinates, to be held until the tiers have it.
+    pub(crate) fn find(&self, key: &PtxKey) -> Result<Found, Claims> {
+        match self.load(key) {
+            Some(found) => Ok(found),
+            None => match self.claim(key) {
+                Ok(claims) => Err(claims),
+                Err(found) => Ok(found),
+            },
+        }
+    }
+
+    fn load(&self, key: &PtxKey) -> Option<Found> {
+        let hit = |(number, tier): (usize, &Tier)| Some((number, self.load_from(tier, key)?));
         let (tier, artifact) = self.stack.iter().enumerate().find_map(hit)?;
         self.fill_above(tier, key, &artifact);
         Some(Found { artifact, tier })
     }
 
     /// Claims `key` in every tier, from the fastest down, unless a tier has the artifact by then.
-    pub(crate) fn claim(&self, key: &PtxKey) -> Result<Claims, Found> {
+    fn claim(&self, key: &PtxKey) -> Result<Claims, Found> {
         let mut held = Vec::new();
         for (number, tier) in self.stack.iter().enumerate() {
-            match tier.claim(key) {
+            match self.claim_in(tier, key) {
                 Claim::Held(claim) => held.push(claim),
                 Claim::Published(artifact) => {
                     self.fill_above(number, key, &artifact);
@@ -123,16 +183,23 @@ impl Tiers {
         Ok(Claims { _held: held })
     }
 
-    /// Writes a new artifact to every tier.
+    /// Writes a new artifact to every tier, unless it was too cheap.
     ///
     /// # Errors
     ///
     /// The first failure that the policy does not ignore, after every tier was tried.
     pub(crate) fn write(&self, key: &PtxKey, artifact: &Artifact) -> Result<(), CacheError> {
+        let policy = self.policy();
+        if artifact.cost < policy.least_cost {
+            self.not_admitted.add(1);
+            return Ok(());
+        }
         let mut outcome = Ok(());
         for (number, tier) in self.stack.iter().enumerate() {
-            let Err(source) = tier.write(key, artifact, &tier.counts.writes) else { continue };
-            let counts = match self.policy {
+            let Err(source) = self.write_to(tier, key, artifact, &tier.counts.writes) else {
+                continue;
+            };
+            let counts = match policy.writes {
                 WritePolicy::Ignore => false,
                 WritePolicy::FirstTier => number == 0,
                 WritePolicy::All => true,
@@ -169,7 +236,60 @@ impl Tiers {
         for above in self.stack.iter().take(tier) {
             // A failed fill is counted by the tier and changes nothing for the caller, whose
             // artifact is safe where it was.
-            let _ = above.write(key, artifact, &above.counts.fills);
+            let _ = self.write_to(above, key, artifact, &above.counts.fills);
+        }
+    }
+
+    fn load_from(&self, tier: &Tier, key: &PtxKey) -> Option<Artifact> {
+        let loaded = timed(&tier.counts.load_nanos, || tier.store.load(key));
+        let artifact = loaded.unwrap_or_else(|error| {
+            self.failed(tier, key, &tier.counts.load_failures, &*error);
+            None
+        });
+        let counts = &tier.counts;
+        if artifact.is_some() { &counts.hits } else { &counts.misses }.add(1);
+        artifact
+    }
+
+    fn claim_in(&self, tier: &Tier, key: &PtxKey) -> Claim {
+        let claim = timed(&tier.counts.load_nanos, || tier.store.claim(key));
+        let claim = claim.unwrap_or_else(|error| {
+            self.failed(tier, key, &tier.counts.load_failures, &*error);
+            Claim::Unheld
+        });
+        if matches!(claim, Claim::Published(_)) {
+            tier.counts.hits.add(1);
+        }
+        claim
+    }
+
+    fn write_to(
+        &self,
+        tier: &Tier,
+        key: &PtxKey,
+        artifact: &Artifact,
+        done: &Count,
+    ) -> Result<(), StoreError> {
+        let outcome = timed(&tier.counts.write_nanos, || tier.store.store(key, artifact));
+        match &outcome {
+            Ok(()) => done.add(1),
+            Err(error) => self.failed(tier, key, &tier.counts.write_failures, &**error),
+        }
+        outcome
+    }
+
+    fn failed(
+        &self,
+        tier: &Tier,
+        key: &PtxKey,
+        count: &Count,
+        error: &(dyn Error + Send + Sync + 'static),
+    ) {
+        count.add(1);
+        let name = tier.store.name();
+        tracing::debug!(tier = name, %key, %error, "a tier failed; the request goes on");
+        if let Some(listener) = self.listener.get() {
+            listener.hear(&Event::TierFailed { key, tier: name, error });
         }
     }
 }
@@ -191,46 +311,6 @@ impl TierCounts {
 }
 
 impl Tier {
-    fn load(&self, key: &PtxKey) -> Option<Artifact> {
-        let loaded = timed(&self.counts.load_nanos, || self.store.load(key));
-        let artifact = loaded.unwrap_or_else(|error| {
-            self.load_failed(&error);
-            None
-        });
-        let count = if artifact.is_some() { &self.counts.hits } else { &self.counts.misses };
-        count.add(1);
-        artifact
-    }
-
-    fn claim(&self, key: &PtxKey) -> Claim {
-        let claim = timed(&self.counts.load_nanos, || self.store.claim(key));
-        let claim = claim.unwrap_or_else(|error| {
-            self.load_failed(&error);
-            Claim::Unheld
-        });
-        if matches!(claim, Claim::Published(_)) {
-            self.counts.hits.add(1);
-        }
-        claim
-    }
-
-    fn write(&self, key: &PtxKey, artifact: &Artifact, done: &Count) -> Result<(), StoreError> {
-        let outcome = timed(&self.counts.write_nanos, || self.store.store(key, artifact));
-        match &outcome {
-            Ok(()) => done.add(1),
-            Err(error) => {
-                self.counts.write_failures.add(1);
-                tracing::debug!(tier = self.store.name(), %error, "a tier could not keep an artifact");
-            }
-        }
-        outcome
-    }
-
-    fn load_failed(&self, error: &StoreError) {
-        self.counts.load_failures.add(1);
-        tracing::debug!(tier = self.store.name(), %error, "a tier could not tell what it has");
-    }
-
     fn snapshot(&self) -> TierSnapshot {
         let counts = &self.counts;
         TierSnapshot {

@@ -1,12 +1,10 @@
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ptx_key::PtxKey;
 
-use crate::{
-    Artifact, CacheError, Claim, Config, PtxCache, Source, Store, StoreError, WritePolicy,
-};
+use crate::map_store::MapStore;
+use crate::{Artifact, CacheError, Config, PtxCache, Source, Store, WritePolicy};
 
 fn key(number: u8) -> PtxKey {
     PtxKey::from_bytes([number; 32])
@@ -19,61 +17,6 @@ fn lower(text: &str) -> impl FnOnce() -> Result<String, std::fmt::Error> {
 
 fn must_not_lower() -> Result<String, std::fmt::Error> {
     panic!("a hit must not lower")
-}
-
-/// A tier in a map, which can be told to fail.
-#[derive(Default)]
-struct MapStore {
-    name: &'static str,
-    kept: Mutex<BTreeMap<PtxKey, Artifact>>,
-    failing: bool,
-    published_at_claim: Option<Artifact>,
-    calls: Mutex<Vec<&'static str>>,
-}
-
-impl MapStore {
-    fn named(name: &'static str) -> Self {
-        Self { name, ..Self::default() }
-    }
-
-    fn call(&self, call: &'static str) -> Result<(), StoreError> {
-        self.calls.lock().unwrap().push(call);
-        if self.failing { Err("no space left on device".into()) } else { Ok(()) }
-    }
-
-    fn calls(&self) -> Vec<&'static str> {
-        std::mem::take(&mut self.calls.lock().unwrap())
-    }
-}
-
-impl Store for MapStore {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn load(&self, key: &PtxKey) -> Result<Option<Artifact>, StoreError> {
-        self.call("load")?;
-        Ok(self.kept.lock().unwrap().get(key).cloned())
-    }
-
-    fn store(&self, key: &PtxKey, artifact: &Artifact) -> Result<(), StoreError> {
-        self.call("store")?;
-        self.kept.lock().unwrap().insert(*key, artifact.clone());
-        Ok(())
-    }
-
-    fn remove(&self, key: &PtxKey) -> Result<bool, StoreError> {
-        self.call("remove")?;
-        Ok(self.kept.lock().unwrap().remove(key).is_some())
-    }
-
-    fn claim(&self, _key: &PtxKey) -> Result<Claim, StoreError> {
-        self.call("claim")?;
-        Ok(match &self.published_at_claim {
-            Some(artifact) => Claim::Published(artifact.clone()),
-            None => Claim::Held(Box::new(())),
-        })
-    }
 }
 
 fn stacked(tiers: &[Arc<MapStore>], policy: WritePolicy) -> PtxCache {

@@ -1,0 +1,129 @@
+//! Verify mode: a sampled share of hits is lowered again and compared, to find what a caller
+//! forgot to put in the key.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use ptx_key::PtxKey;
+
+use crate::counters::Count;
+use crate::make::lowering_error;
+use crate::sync::{AtomicU64, Ordering};
+use crate::{CacheError, Event, Lowered, PtxCache};
+
+/// Which hits are verified, and what came of it.
+#[derive(Debug)]
+pub(crate) struct Verification {
+    /// The share, as the bits of a number from 0 to 1. All bits zero stand for 0.
+    share: AtomicU64,
+    verified: Count,
+    disagreed: Count,
+}
+
+impl Default for Verification {
+    fn default() -> Self {
+        Self { share: AtomicU64::new(0), verified: Count::default(), disagreed: Count::default() }
+    }
+}
+
+impl Verification {
+    /// Whether this hit is to be verified.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        let share = self.share.load(Ordering::Relaxed);
+        share != 0 && fastrand::f64() < f64::from_bits(share)
+    }
+
+    pub(crate) fn verified(&self) -> u64 {
+        self.verified.get()
+    }
+
+    pub(crate) fn disagreed(&self) -> u64 {
+        self.disagreed.get()
+    }
+
+    pub(crate) fn clear_counts(&self) {
+        self.verified.clear();
+        self.disagreed.clear();
+    }
+}
+
+impl PtxCache {
+    /// Lowers this share of hits again, in memory and in the tiers, and compares: from 0, the
+    /// default, which costs nothing, to 1, for every hit. What is not a number counts as 0.
+    ///
+    /// The lowering runs in the thread or task that asked, and the text that was found is served
+    /// whatever comes of it. A difference is counted, traced as an error and told to the listener
+    /// as [`Event::Disagreed`]: the key leaves out something that the lowering depends on. A
+    /// lowering that fails is told as [`Event::Failed`].
+    pub fn set_verified_share(&self, share: f64) {
+        let share = if share > 0.0 { share.min(1.0) } else { 0.0 };
+        self.verification.share.store(share.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Lowers `key` again and compares with the text that is being served.
+    #[cold]
+    pub(crate) fn verify<L, E>(
+        &self,
+        key: &PtxKey,
+        served: &Arc<str>,
+        lower: impl FnOnce() -> Result<L, E>,
+    ) where
+        L: Into<Lowered>,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let _span = tracing::debug_span!("lowering", %key, verifies = true).entered();
+        self.compare(key, served, lower().map(Into::into).map_err(lowering_error));
+    }
+
+    /// Says what came of lowering `key` again.
+    pub(crate) fn compare(&self, key: &PtxKey, served: &str, lowered: Result<Lowered, CacheError>) {
+        self.verification.verified.add(1);
+        match lowered {
+            Ok(lowered) => {
+                let Some((line, served, lowered)) = first_difference(served, &lowered.text) else {
+                    return;
+                };
+                self.verification.disagreed.add(1);
+                tracing::error!(%key, line, served, lowered, "a key stands for two texts");
+                self.memory().tell(Event::Disagreed { key, line, served, lowered });
+            }
+            Err(error) => self.memory().tell(Event::Failed { key, error: &error }),
+        }
+    }
+}
+
+/// The first line that differs, counted from one, as it is in each of the two texts.
+fn first_difference<'t>(one: &'t str, other: &'t str) -> Option<(usize, &'t str, &'t str)> {
+    if one == other {
+        return None;
+    }
+    let (mut ones, mut others) = (one.split('\n'), other.split('\n'));
+    let mut line = 0;
+    loop {
+        line += 1;
+        match (ones.next(), others.next()) {
+            (Some(one), Some(other)) if one == other => {}
+            (one, other) => {
+                return Some((line, one.unwrap_or_default(), other.unwrap_or_default()));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_that_differs_is_named() {
+        let difference = first_difference;
+        assert_eq!(difference("a\nb", "a\nb"), None);
+        assert_eq!(difference("a\nb\nc", "a\nx\nc"), Some((2, "b", "x")));
+        assert_eq!(difference("a\nb", "a"), Some((2, "b", "")));
+        assert_eq!(difference("a", "a\n"), Some((2, "", "")));
+        assert_eq!(difference("a\r\nb", "a\nb"), Some((1, "a\r", "a")));
+        assert_eq!(difference("", "a"), Some((1, "", "a")));
+    }
+}
