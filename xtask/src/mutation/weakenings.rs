@@ -12,7 +12,7 @@ pub(super) struct Weakening {
     pub(super) weakened: &'static str,
 }
 
-pub(super) const WEAKENINGS: [Weakening; 14] = [
+pub(super) const WEAKENINGS: [Weakening; 17] = [
     Weakening {
         name: "publish: Release store to Relaxed",
         file: "table.rs",
@@ -58,8 +58,8 @@ pub(super) const WEAKENINGS: [Weakening; 14] = [
     Weakening {
         name: "old table freed at once",
         file: "shard.rs",
-        code: "unsafe { guard.defer_destroy(old) };",
-        weakened: "drop(unsafe { old.into_owned() });",
+        code: "unsafe { guard.defer_unchecked(free) };",
+        weakened: "free();",
     },
     Weakening {
         name: "join: no second look",
@@ -68,16 +68,34 @@ pub(super) const WEAKENINGS: [Weakening; 14] = [
         weakened: "if let Some(value) = published().filter(|_| false) {",
     },
     Weakening {
-        name: "a dropped leader lands nothing",
+        name: "a leader that panics abandons its flight",
         file: "flight.rs",
-        code: "self.set(Err(CacheError::Panicked));",
+        code: "(None, true) => End::Landed(Err(CacheError::Panicked)),",
+        weakened: "(None, true) => End::Abandoned,",
+    },
+    Weakening {
+        name: "a flight has no end",
+        file: "flight.rs",
+        code: "state.end = Some(end);",
+        weakened: "drop(end);",
+    },
+    Weakening {
+        name: "an ended flight stays aloft",
+        file: "flight.rs",
+        code: "lock(&self.flights.aloft).remove(&self.key);",
         weakened: "",
     },
     Weakening {
-        name: "landing wakes nobody",
+        name: "the end of a flight wakes nobody",
         file: "flight.rs",
-        code: "self.flight.landing.notify_all();",
+        code: "self.flight.ended.notify_all();",
         weakened: "",
+    },
+    Weakening {
+        name: "a making does not run in its thread",
+        file: "waits.rs",
+        code: "before: replace_running(Some(Arc::clone(self)))",
+        weakened: "before: None",
     },
     Weakening {
         name: "circles are not refused",
