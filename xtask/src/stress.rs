@@ -7,6 +7,10 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     if seconds.parse::<u64>().is_err() {
         return Err(format!("`{seconds}` is not a number of seconds"));
     }
-    let arguments = ["test", "--release", "--package", "ptx-cache", "--test", "stress"];
-    execute(cargo(&arguments).args(["--", "--nocapture"]).env("PTX_STRESS_SECONDS", seconds))
+    let arguments = ["test", "--release", "--package", "ptx-cache", "--features", "async"];
+    execute(
+        cargo(&arguments)
+            .args(["--test", "stress", "--", "--nocapture"])
+            .env("PTX_STRESS_SECONDS", seconds),
+    )
 }

@@ -113,7 +113,8 @@ fn one_step(cache: &Cache<PtxKey, Value>, census: &Arc<Census>, random: &mut Ran
             let lowering = || cache.get_or_make(key(number), unwind);
             let _ = catch_unwind(AssertUnwindSafe(lowering));
         }
-        93..=96 => {
+        93 => give_up(cache, key(number)),
+        94..=96 => {
             if let Some(value) = cache.remove(&key(number)) {
                 value.0.check(number);
             }
@@ -125,6 +126,23 @@ fn one_step(cache: &Cache<PtxKey, Value>, census: &Arc<Census>, random: &mut Ran
         _ => cache.clear(),
     }
 }
+
+/// An async request that is dropped while it makes, or while it waits for another.
+#[cfg(feature = "async")]
+fn give_up(cache: &Cache<PtxKey, Value>, key: PtxKey) {
+    use std::future::{Future, pending};
+    use std::task::{Context, Waker};
+    let never = pending::<Result<Made<Value>, CacheError>>;
+    let mut request = Box::pin(cache.get_or_make_async(key, never));
+    let mut context = Context::from_waker(Waker::noop());
+    if request.as_mut().poll(&mut context).is_pending() {
+        thread::yield_now();
+        let _ = request.as_mut().poll(&mut context);
+    }
+}
+
+#[cfg(not(feature = "async"))]
+fn give_up(_cache: &Cache<PtxKey, Value>, _key: PtxKey) {}
 
 #[test]
 fn everything_at_once_ends_exact_and_without_a_leak() {
