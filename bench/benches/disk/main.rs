@@ -1,0 +1,47 @@
+//! `cargo xtask bench disk`: the store beside its peers, in turn in one process, on the corpus.
+//!
+//! `quick` as an argument takes fewer rounds and smaller stores; any other argument is a part of
+//! the names of the situations to run. Stores lie in the system's folder for temporary files,
+//! whose file system decides much: `TMPDIR` names another. All files are in the page cache.
+
+mod contenders;
+mod situations;
+
+use std::path::Path;
+
+use ptx_bench::Report;
+use ptx_tests::Corpus;
+
+use contenders::Outcome;
+use situations::{Bench, Settings, entries};
+
+fn main() -> Outcome {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let quick = arguments.iter().any(|argument| argument == "quick");
+    let is_option = |argument: &String| argument == "quick" || argument == "--bench";
+    let wanted = arguments.into_iter().filter(|argument| !is_option(argument)).collect();
+    let Some(corpus) = Corpus::find() else { return Ok(()) };
+    let settings = if quick {
+        Settings { rounds: 3, sizes: &[100, 1_000] }
+    } else {
+        Settings { rounds: 9, sizes: &[100, 1_000, 10_000, 100_000] }
+    };
+    let bench = Bench { corpus: entries(&corpus.ptx_files()?), settings, wanted };
+    let text: usize = bench.corpus.iter().map(|(_, text)| text.len()).sum();
+    println!("{} files, {} KiB of text", bench.corpus.len(), text / 1024);
+
+    let mut times = Report::new("disk", "µs");
+    let mut space = Report::new("disk-space", "KiB");
+    let mut inodes = Report::new("disk-inodes", "inodes");
+    bench.loads(&mut times)?;
+    bench.publish_all(&mut times)?;
+    bench.sizes(&mut times)?;
+    bench.space(&mut space, &mut inodes)?;
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench");
+    for report in [times, space, inodes] {
+        for path in report.write(&target)? {
+            println!("wrote {}", path.canonicalize()?.display());
+        }
+    }
+    Ok(())
+}

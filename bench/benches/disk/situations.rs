@@ -1,0 +1,255 @@
+//! What is measured.
+
+use std::fs;
+use std::hint::black_box;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ptx_bench::{Cell, Report, Spread, in_turn};
+use ptx_disk::{Compression, Config, DiskStore};
+use ptx_key::{Digest, PtxKey};
+use ptx_tests::PtxFile;
+use tempfile::TempDir;
+
+use crate::contenders::{CONTENDERS, Contender, Outcome, Store};
+
+/// Publishes that one sample is the mean of, so that it holds its share of trims and sweeps.
+const PUBLISHES: u32 = 256;
+const OPENS: u32 = 20;
+
+type Entries = Vec<(PtxKey, Arc<str>)>;
+
+pub(crate) struct Settings {
+    pub(crate) rounds: usize,
+    /// Entries of the stores that are opened and written to.
+    pub(crate) sizes: &'static [u64],
+}
+
+pub(crate) struct Bench {
+    pub(crate) corpus: Entries,
+    pub(crate) settings: Settings,
+    pub(crate) wanted: Vec<String>,
+}
+
+/// A store on disk, gone with this value.
+struct Filled {
+    contender: Contender,
+    folder: TempDir,
+    most: u64,
+}
+
+impl Filled {
+    fn new(contender: Contender, entries: &Entries, most: u64) -> Outcome<Self> {
+        let filled = Self { contender, folder: tempfile::tempdir()?, most };
+        filled.open()?.fill(entries)?;
+        Ok(filled)
+    }
+
+    fn open(&self) -> Outcome<Box<dyn Store>> {
+        (self.contender.open)(&self.folder.path().join("store"), self.most)
+    }
+}
+
+pub(crate) fn entries(files: &[PtxFile]) -> Entries {
+    let entry = |file: &PtxFile| (key(file.text.as_bytes()), Arc::clone(&file.text));
+    files.iter().map(entry).collect()
+}
+
+fn key(content: &[u8]) -> PtxKey {
+    PtxKey::from_bytes(*Digest::of_bytes(content).as_bytes())
+}
+
+/// Distinct, and as small as PTX gets: what is measured with them is what an entry costs beside
+/// its bytes.
+fn small_entries(numbers: std::ops::Range<u64>) -> Entries {
+    let text = |n| format!(".version 8.0\n.target sm_90\n.entry k{n}() {{ ret; }}\n");
+    numbers.map(|n| (key(&n.to_le_bytes()), text(n).into())).collect()
+}
+
+fn micros(elapsed: Duration, operations: f64) -> f64 {
+    elapsed.as_secs_f64() * 1e6 / operations
+}
+
+fn load_all(store: &dyn Store, entries: &Entries) -> Outcome {
+    for (key, _) in entries {
+        black_box(store.load(key)?.ok_or("an entry is gone")?);
+    }
+    Ok(())
+}
+
+impl Bench {
+    fn is_wanted(&self, situation: &str) -> bool {
+        self.wanted.is_empty() || self.wanted.iter().any(|part| situation.contains(part.as_str()))
+    }
+
+    /// Runs a situation, in which `run` gives one sample of the contender with this number.
+    fn measure(
+        &self,
+        report: &mut Report,
+        situation: &str,
+        names: &[&str],
+        mut run: impl FnMut(usize) -> Outcome<f64>,
+    ) -> Outcome {
+        let mut failure = None;
+        let spreads = in_turn(names.len(), self.settings.rounds, |contender| {
+            run(contender).unwrap_or_else(|error| {
+                failure = Some(error);
+                f64::NAN
+            })
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        let figures = names.iter().map(|name| (*name).to_owned()).zip(spreads).collect();
+        print!("{}", report.add(Cell { situation: situation.to_owned(), figures }));
+        Ok(())
+    }
+
+    /// One load by a store that was opened for it, and loads of the whole corpus by an open one.
+    pub(crate) fn loads(&self, report: &mut Report) -> Outcome {
+        let (cold, warm) = ("cold load of one", "warm load of the corpus");
+        if !self.is_wanted(cold) && !self.is_wanted(warm) {
+            return Ok(());
+        }
+        let fill = |contender| Filled::new(contender, &self.corpus, u64::MAX);
+        let mut stores = CONTENDERS.into_iter().map(fill).collect::<Outcome<Vec<_>>>()?;
+        let mut names: Vec<&str> = CONTENDERS.iter().map(|contender| contender.name).collect();
+        // What a store is after `ptx trim`, which takes the time to compress harder.
+        let trimmed = fill(CONTENDERS[0])?;
+        let ours = DiskStore::open(Config::new(trimmed.folder.path().join("store")))?;
+        ours.recompress(Compression::Zstd { level: 9 })?;
+        stores.push(trimmed);
+        names.push("ptx-disk, trimmed");
+        if self.is_wanted(cold) {
+            let mut next = 0;
+            self.measure(report, cold, &names, |contender| {
+                const LOADS: u32 = 40;
+                let mut elapsed = Duration::ZERO;
+                for _ in 0..LOADS {
+                    next = (next + 7) % self.corpus.len();
+                    let started = Instant::now();
+                    let store = stores[contender].open()?;
+                    black_box(store.load(&self.corpus[next].0)?.ok_or("an entry is gone")?);
+                    elapsed += started.elapsed();
+                }
+                Ok(micros(elapsed, f64::from(LOADS)))
+            })?;
+        }
+        if self.is_wanted(warm) {
+            let open = stores.iter().map(Filled::open).collect::<Outcome<Vec<_>>>()?;
+            self.measure(report, warm, &names, |contender| {
+                let started = Instant::now();
+                load_all(&*open[contender], &self.corpus)?;
+                Ok(micros(started.elapsed(), 1.0))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The whole corpus into a new store.
+    pub(crate) fn publish_all(&self, report: &mut Report) -> Outcome {
+        let situation = "publish of the corpus";
+        if !self.is_wanted(situation) {
+            return Ok(());
+        }
+        let names = CONTENDERS.map(|contender| contender.name);
+        self.measure(report, situation, &names, |contender| {
+            let folder = tempfile::tempdir()?;
+            let started = Instant::now();
+            let mut store = (CONTENDERS[contender].open)(&folder.path().join("store"), u64::MAX)?;
+            self.corpus.iter().try_for_each(|(key, text)| store.publish(key, text))?;
+            Ok(micros(started.elapsed(), 1.0))
+        })
+    }
+
+    /// Opening stores of several sizes, and one more publish to each. Ours is at its cap
+    /// throughout; the others have none.
+    pub(crate) fn sizes(&self, report: &mut Report) -> Outcome {
+        let names = CONTENDERS.map(|contender| contender.name);
+        for size in std::iter::once(&0).chain(self.settings.sizes) {
+            let opening = format!("open, {size} entries");
+            let publishing = format!("one publish, {size} entries");
+            if !self.is_wanted(&opening) && !self.is_wanted(&publishing) {
+                continue;
+            }
+            let entries = small_entries(0..*size);
+            let cap = if *size == 0 { u64::MAX } else { *size };
+            let fill = |contender| Filled::new(contender, &entries, cap);
+            let stores = CONTENDERS.into_iter().map(fill).collect::<Outcome<Vec<_>>>()?;
+            self.measure(report, &opening, &names, |contender| {
+                let started = Instant::now();
+                for _ in 0..OPENS {
+                    black_box(stores[contender].open()?);
+                }
+                Ok(micros(started.elapsed(), f64::from(OPENS)))
+            })?;
+            if *size == 0 {
+                continue;
+            }
+            let mut next = *size;
+            let mut open = stores.iter().map(Filled::open).collect::<Outcome<Vec<_>>>()?;
+            self.measure(report, &publishing, &names, |contender| {
+                let more = small_entries(next..next + u64::from(PUBLISHES));
+                next += u64::from(PUBLISHES);
+                let started = Instant::now();
+                more.iter().try_for_each(|(key, text)| open[contender].publish(key, text))?;
+                Ok(micros(started.elapsed(), f64::from(PUBLISHES)))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What the corpus takes.
+    pub(crate) fn space(&self, space: &mut Report, inodes: &mut Report) -> Outcome {
+        let situation = "space of the corpus";
+        if !self.is_wanted(situation) {
+            return Ok(());
+        }
+        let mut taken = Vec::new();
+        for contender in CONTENDERS {
+            let filled = Filled::new(contender, &self.corpus, u64::MAX)?;
+            taken.push((contender.name.to_owned(), size_of(filled.folder.path())?));
+            if contender.name == "ptx-disk" {
+                let ours = DiskStore::open(Config::new(filled.folder.path().join("store")))?;
+                ours.recompress(Compression::Zstd { level: 9 })?;
+                taken.push(("ptx-disk, trimmed".to_owned(), size_of(filled.folder.path())?));
+                let bundle = filled.folder.path().join("bundle");
+                ours.export(&bundle, "corpus", |_| true)?;
+                let bytes = fs::metadata(&bundle)?.len();
+                taken.push(("ptx-disk, a bundle".to_owned(), (bytes, bytes, 1)));
+            }
+        }
+        let figures = |pick: fn(&(u64, u64, u32)) -> f64| {
+            let figure = |(name, size): &(String, _)| (name.clone(), Spread::of(vec![pick(size)]));
+            taken.iter().map(figure).collect()
+        };
+        let cell = |situation: &str, figures| Cell { situation: situation.to_owned(), figures };
+        let bytes = figures(|(bytes, ..)| kibibytes(*bytes));
+        print!("{}", space.add(cell("bytes in files", bytes)));
+        let blocks = figures(|(_, blocks, _)| kibibytes(*blocks));
+        print!("{}", space.add(cell("blocks on disk", blocks)));
+        let count = figures(|(.., inodes)| f64::from(*inodes));
+        print!("{}", inodes.add(cell(situation, count)));
+        Ok(())
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
+fn kibibytes(bytes: u64) -> f64 {
+    bytes as f64 / 1024.0
+}
+
+/// Bytes in files, bytes in blocks, and inodes, of everything below a folder.
+fn size_of(folder: &Path) -> Outcome<(u64, u64, u32)> {
+    let mut sum = (0, 0, 0);
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        let within =
+            if metadata.is_dir() { size_of(&entry.path())? } else { (metadata.len(), 0, 0) };
+        sum = (sum.0 + within.0, sum.1 + within.1 + metadata.blocks() * 512, sum.2 + within.2 + 1);
+    }
+    Ok(sum)
+}
