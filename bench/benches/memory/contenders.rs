@@ -11,6 +11,12 @@ use ptx_key::{BuildKeyHasher, PtxKey};
 /// really reached, and a clone is dropped inside the timing.
 pub(crate) trait Contender: Sync {
     fn hit(&self, key: &PtxKey) -> Option<u8>;
+
+    /// What hits, for many hits in a row.
+    fn session(&self) -> impl Fn(&PtxKey) -> Option<u8> + '_ {
+        |key| self.hit(key)
+    }
+
     fn insert(&self, key: PtxKey, text: Arc<str>);
 }
 
@@ -39,6 +45,24 @@ impl Contender for OursOwned {
 impl Contender for OursBorrowed {
     fn hit(&self, key: &PtxKey) -> Option<u8> {
         self.0.with(key, |text| first_byte(text))
+    }
+
+    fn insert(&self, key: PtxKey, text: Arc<str>) {
+        self.0.insert(key, Made::new(text));
+    }
+}
+
+/// Ours, pinned once for many hits.
+pub(crate) struct OursPinned(pub(crate) Cache<PtxKey, Arc<str>>);
+
+impl Contender for OursPinned {
+    fn hit(&self, key: &PtxKey) -> Option<u8> {
+        self.0.with(key, |text| first_byte(text))
+    }
+
+    fn session(&self) -> impl Fn(&PtxKey) -> Option<u8> + '_ {
+        let pinned = self.0.pin();
+        move |key| pinned.get(key).map(|text| first_byte(text))
     }
 
     fn insert(&self, key: PtxKey, text: Arc<str>) {
@@ -163,6 +187,17 @@ impl Contender for Scc {
     fn insert(&self, key: PtxKey, text: Arc<str>) {
         let _ = self.0.insert_sync(key, text);
     }
+}
+
+/// The floor, borrowed.
+pub(crate) struct FloorBorrowed(pub(crate) HashMap<PtxKey, Arc<str>, BuildKeyHasher>);
+
+impl Contender for FloorBorrowed {
+    fn hit(&self, key: &PtxKey) -> Option<u8> {
+        self.0.get(key).map(|text| first_byte(text))
+    }
+
+    fn insert(&self, _key: PtxKey, _text: Arc<str>) {}
 }
 
 /// The floor: a map that is only read, with no synchronisation, no counter and no bound.

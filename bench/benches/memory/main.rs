@@ -5,6 +5,7 @@
 //! argument is a part of the names of the situations to run, such as `"HitLatency, 512"`.
 
 mod contenders;
+mod flight;
 mod instructions;
 mod workload;
 
@@ -20,7 +21,8 @@ use ptx_bench::{Cell, Report, in_turn};
 use ptx_key::{BuildKeyHasher, PtxKey};
 
 use contenders::{
-    Contender, Floor, OursBorrowed, OursOwned, Papaya, Scc, Usual, moka, ours, quick,
+    Contender, Floor, FloorBorrowed, OursBorrowed, OursOwned, OursPinned, Papaya, Scc, Usual, moka,
+    ours, quick,
 };
 use workload::{Popularity, Workload, key, text, workload};
 
@@ -32,7 +34,17 @@ enum Operation {
     Miss,
     /// Ninety-nine hits to one insertion of a resident key.
     Mixed,
+    /// Every key again, so that each takes the place of itself.
+    Insert,
 }
+
+const OPERATIONS: [Operation; 5] = [
+    Operation::HitLatency,
+    Operation::HitThroughput,
+    Operation::Miss,
+    Operation::Mixed,
+    Operation::Insert,
+];
 
 struct Settings {
     steps: usize,
@@ -48,8 +60,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let quick = arguments.iter().any(|argument| argument == "quick");
-    let wanted: Vec<&String> =
-        arguments.iter().filter(|argument| *argument != "quick" && *argument != "--bench").collect();
+    let wanted: Vec<&String> = arguments
+        .iter()
+        .filter(|argument| *argument != "quick" && *argument != "--bench")
+        .collect();
     let is_wanted = |situation: &str| {
         wanted.is_empty() || wanted.iter().any(|part| situation.contains(part.as_str()))
     };
@@ -70,12 +84,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let mut threads = vec![1, 2];
             threads.extend((cores > 2).then_some(cores));
             for threads in threads {
-                for operation in [
-                    Operation::HitLatency,
-                    Operation::HitThroughput,
-                    Operation::Miss,
-                    Operation::Mixed,
-                ] {
+                for operation in OPERATIONS {
                     let situation =
                         format!("{operation:?}, {entries} {popularity:?}, {threads} threads");
                     if !is_wanted(&situation) {
@@ -93,6 +102,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         if is_wanted(&situation) {
             print!("{}", report.add(churn(&situation, threads, &settings)));
         }
+    }
+    if is_wanted("single flight") {
+        flight::report(settings.rounds);
     }
     for entries in [512_u32, 16_384] {
         let cache = ours(entries as usize * 2);
@@ -127,6 +139,7 @@ impl<C: Contender> Measured for C {
 
     fn run(&self, workload: &Workload, operation: Operation, start: usize, steps: usize) -> f64 {
         let mask = workload.order.len() - 1;
+        let hit = self.session();
         let at =
             |keys: &[PtxKey], step: usize| keys[workload.order[(start + step) & mask] as usize];
         let began = Instant::now();
@@ -134,7 +147,7 @@ impl<C: Contender> Measured for C {
             Operation::HitLatency => {
                 let mut shift = 0_usize;
                 for step in 0..steps {
-                    let first = self.hit(&at(&workload.keys, step + shift)).unwrap_or(b' ');
+                    let first = hit(&at(&workload.keys, step + shift)).unwrap_or(b' ');
                     // Always zero, which only the text knows.
                     shift = usize::from(first - b' ');
                 }
@@ -142,12 +155,12 @@ impl<C: Contender> Measured for C {
             }
             Operation::HitThroughput => {
                 for step in 0..steps {
-                    black_box(self.hit(&at(&workload.keys, step)));
+                    black_box(hit(&at(&workload.keys, step)));
                 }
             }
             Operation::Miss => {
                 for step in 0..steps {
-                    black_box(self.hit(&at(&workload.absent, step)));
+                    black_box(hit(&at(&workload.absent, step)));
                 }
             }
             Operation::Mixed => {
@@ -156,8 +169,14 @@ impl<C: Contender> Measured for C {
                         let entry = workload.order[(start + step) & mask] as usize;
                         self.insert(workload.keys[entry], workload.texts[entry].clone());
                     } else {
-                        black_box(self.hit(&at(&workload.keys, step)));
+                        black_box(hit(&at(&workload.keys, step)));
                     }
+                }
+            }
+            Operation::Insert => {
+                for step in 0..steps {
+                    let entry = workload.order[(start + step) & mask] as usize;
+                    self.insert(workload.keys[entry], workload.texts[entry].clone());
                 }
             }
         }
@@ -198,6 +217,8 @@ fn filled(workload: &Workload) -> Vec<Named> {
     all.push(("scc HashIndex", Box::new(Scc(scc::HashIndex::with_hasher(BuildKeyHasher)))));
     let floor: HashMap<_, _, _> =
         workload.keys.iter().copied().zip(workload.texts.iter().cloned()).collect();
+    all.push(("ours, pinned", Box::new(OursPinned(ours(workload.keys.len() * 2)))));
+    all.push(("floor, borrowed", Box::new(FloorBorrowed(floor.clone()))));
     all.push(("floor: HashMap", Box::new(Floor(floor))));
     for (_, contender) in &all {
         contender.fill(workload);
@@ -232,8 +253,9 @@ fn measure(
     threads: usize,
     settings: &Settings,
 ) -> Cell {
-    // The floor cannot be written to.
-    let skipped = usize::from(matches!(operation, Operation::Mixed));
+    // The floors cannot be written to, and a pinned thread that writes keeps all it retires.
+    let writes = matches!(operation, Operation::Mixed | Operation::Insert);
+    let skipped = if writes { 3 } else { 0 };
     let contenders = &contenders[..contenders.len() - skipped];
     let spreads = in_turn(contenders.len(), settings.rounds, |contender| {
         on_threads(threads, |thread| {

@@ -85,7 +85,7 @@ where
     /// The failure that is remembered of the key.
     pub(crate) fn join(&self, key: K) -> Result<Joined<'_, K, V, S>, CacheError> {
         if let Some(error) = self.failures.recall(&key, Instant::now()) {
-            self.counts.lookups.missed();
+            self.counts.lookups.of_thread().missed();
             self.counts.failed.add(1);
             self.counts.recalled.add(1);
             return Err(error);
@@ -103,7 +103,7 @@ where
             Ok(End::Landed(result)) => result,
             Err(refused) => Err(refused),
         };
-        self.counts.lookups.missed();
+        self.counts.lookups.of_thread().missed();
         let counts = &self.counts;
         if result.is_ok() { &counts.coalesced } else { &counts.failed }.add(1);
         Some(result.map(|value| Served { value, origin: Origin::Coalesced }))
@@ -117,7 +117,7 @@ where
         result: Result<Made<V>, CacheError>,
         took: Duration,
     ) -> Result<Served<V>, CacheError> {
-        self.counts.lookups.missed();
+        self.counts.lookups.of_thread().missed();
         match result {
             Ok(made) => {
                 self.counts.made.add(1);

@@ -35,11 +35,22 @@ impl Usage {
     pub(crate) fn record(&self, tick: u32, turn: u64) {
         // Relaxed: an estimate that publishes nothing else.
         let word = self.0.load(Ordering::Relaxed);
-        if word >> CODE_BITS != tick & TICK_MASK {
-            self.0.store(used_after_ticks(word, tick), Ordering::Relaxed);
-        } else if word & CODE_MASK != LAST_CODE && moves_on(word & CODE_MASK, turn) {
-            self.0.store(word + 1, Ordering::Relaxed);
+        let full = tick << CODE_BITS | LAST_CODE;
+        if word != full && (is_of_before(word, tick) || moves_on(word & CODE_MASK, turn)) {
+            self.count(word, tick);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count(&self, word: u32, tick: u32) {
+        let counted = if is_of_before(word, tick) {
+            let uses = decode(word & CODE_MASK).checked_shr(idle_ticks(word, tick)).unwrap_or(0);
+            pack(uses + 1, tick)
+        } else {
+            word + 1
+        };
+        self.0.store(counted, Ordering::Relaxed);
     }
 
     /// Uses, halved for each tick since the last one, and the number of those ticks.
@@ -56,6 +67,12 @@ impl Usage {
     }
 }
 
+/// Whether the last use was not at `tick`.
+#[inline]
+const fn is_of_before(word: u32, tick: u32) -> bool {
+    (word ^ tick << CODE_BITS) >> CODE_BITS != 0
+}
+
 /// Whether this use moves `code` to the next, which stands for `1 << step_bits` more uses.
 #[inline]
 fn moves_on(code: u32, turn: u64) -> bool {
@@ -63,13 +80,7 @@ fn moves_on(code: u32, turn: u64) -> bool {
     // (Knuth, The Art of Computer Programming, volume 3, section 6.4), so an entry that is used
     // every third or every hundredth time is counted as rightly as any other.
     let spread = turn.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    spread.leading_zeros() >= step_bits(code)
-}
-
-#[cold]
-fn used_after_ticks(word: u32, tick: u32) -> u32 {
-    let uses = decode(word & CODE_MASK).checked_shr(idle_ticks(word, tick)).unwrap_or(0);
-    pack(uses + 1, tick)
+    spread <= u64::MAX >> step_bits(code)
 }
 
 /// Ticks wrap around after 2^24; an entry idle for longer looks younger than it is.

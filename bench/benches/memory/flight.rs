@@ -1,0 +1,85 @@
+//! Sixty-four threads ask for one key whose lowering takes fifty milliseconds: what that costs hits
+//! on other keys of the same shard.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ptx_cache::{Made, Origin};
+use ptx_key::PtxKey;
+
+use crate::contenders::ours;
+use crate::workload::text;
+
+const ASKING: u64 = 64;
+const LOWERING: Duration = Duration::from_millis(50);
+const KEYS: u64 = 256;
+
+/// A key whose bytes are the same where a shard is chosen by them: all lie in one shard.
+fn neighbour(number: u64) -> PtxKey {
+    let mut bytes = [0; 32];
+    bytes[..2].copy_from_slice(&number.to_le_bytes()[..2]);
+    bytes[7] = number.to_le_bytes()[0];
+    PtxKey::from_bytes(bytes)
+}
+
+/// Prints the middle and the 99th percentile of a hit, with and without the lowering beside it.
+pub(crate) fn report(rounds: usize) {
+    let (mut alone, mut beside) = (Vec::new(), Vec::new());
+    let (mut made, mut coalesced) = (0, 0);
+    for _ in 0..rounds {
+        let cache = ours(1024);
+        for number in 0..KEYS {
+            cache.insert(neighbour(number), Made::new(text(number)));
+        }
+        let hits = |until: Instant, nanos: &mut Vec<u64>| {
+            for number in (0..KEYS).cycle() {
+                let began = Instant::now();
+                black_box(cache.with(&neighbour(number), |text| text.as_bytes()[0]));
+                let ended = Instant::now();
+                nanos.push(u64::try_from((ended - began).as_nanos()).unwrap_or(u64::MAX));
+                if ended > until {
+                    break;
+                }
+            }
+        };
+        hits(Instant::now() + LOWERING, &mut alone);
+        let all_here = Barrier::new(usize::try_from(ASKING).unwrap_or(usize::MAX) + 1);
+        thread::scope(|scope| {
+            let asking: Vec<_> = (0..ASKING)
+                .map(|_| {
+                    scope.spawn(|| {
+                        all_here.wait();
+                        let lower = || {
+                            thread::sleep(LOWERING);
+                            Ok::<_, std::fmt::Error>(Made::new(text(KEYS)))
+                        };
+                        cache.get_or_make(neighbour(KEYS), lower).map(|served| served.origin)
+                    })
+                })
+                .collect();
+            all_here.wait();
+            hits(Instant::now() + LOWERING, &mut beside);
+            for origin in asking.into_iter().filter_map(|asked| asked.join().ok()).flatten() {
+                made += u64::from(origin == Origin::Made);
+                coalesced += u64::from(origin == Origin::Coalesced);
+            }
+        });
+    }
+    println!(
+        "single flight: {ASKING} threads ask for one key, {rounds} times: {made} lowerings, \
+         {coalesced} coalesced"
+    );
+    for (name, mut nanos) in [("without", alone), ("with", beside)] {
+        nanos.sort_unstable();
+        let at = |share: usize| nanos.get(nanos.len().saturating_sub(1) * share / 1000);
+        println!(
+            "single flight: a hit in the same shard, {name} the lowering: median {} ns, p99 {} ns, \
+             p99.9 {} ns, the clock's two readings included",
+            at(500).unwrap_or(&0),
+            at(990).unwrap_or(&0),
+            at(999).unwrap_or(&0),
+        );
+    }
+}
