@@ -31,12 +31,24 @@
 //! - A hit takes no lock, allocates nothing, and writes only its own thread's counter and, until
 //!   an entry's count of uses is full, that count.
 //! - A lowering runs outside every lock, in the thread that asked. Only those who ask for the same
-//!   key wait for it. If it fails or panics they wake with an error, and the next request lowers
-//!   again. A lowering may ask for other keys; waiting that could never end is an error.
+//!   key wait for it, parked, and they wake before the tiers are written. If it fails or panics they
+//!   wake with an error, and the next request lowers again. A lowering may ask for other keys;
+//!   waiting that could never end is an error.
+//! - With the feature `async`, tasks ask as threads do and wait for each other
+//!   (`PtxCache::get_or_lower_async`); a request that is dropped while it lowers hands over to one
+//!   that waits.
 //! - A tier that fails never fails a request, unless the [`WritePolicy`] says so.
 //! - Entries and bytes never exceed the [`Budget`], and at every quiescent point they are the sums
 //!   over the resident entries. What is being served but not yet published is not counted.
 //! - When the budget is full, an insertion chooses who stays ([`Retention`]); a hit never does.
+//!
+//! # What can be asked of it
+//!
+//! All of it is off by default. A failure that is sure to come again can be remembered for a while
+//! ([`FailureMemory`]). A lowering that is cheaper than a look below can be kept out of the tiers
+//! ([`TierPolicy`]). A share of hits can be lowered again and compared, to find what a caller
+//! forgot to put in the key ([`PtxCache::set_verified_share`]). A [`Listener`] hears of everything
+//! but hits.
 //!
 //! # Limits
 //!
@@ -45,8 +57,9 @@
 //!   keeps everything that was retired since alive.
 //! - Counts of uses are estimates. Under a race two uses may count as one; nothing else depends on
 //!   them.
-//! - One thread may lead several makings, one inside the other, but an async task that moves
-//!   between threads must not hold one.
+//! - A making that hands work to other threads and waits for them is not seen through: if one of
+//!   them asks for a key that is being made further out, that is a hang and not an error.
+//! - A text that is purged while its lowering is under way comes back when the lowering ends.
 //!
 //! # Costs
 //!
@@ -59,7 +72,9 @@
 //! `thread_local` gives each thread its own counters, `hashbrown` is the table of flights, which
 //! is read under a lock (its own page says why the main table is not), `ahash` hashes keys that
 //! are not digests, `arc-swap` swaps settings under readers, `ptx-eviction` chooses who stays,
-//! `tracing` tells of lowerings, `thiserror` derives the error type.
+//! `fastrand` samples the hits that are verified, `tracing` tells of lowerings, `thiserror` derives
+//! the error type. With the feature `async`, `blocking` keeps the tiers' waiting off the threads of
+//! whatever runtime polls.
 
 mod accounting;
 mod cache;
