@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod async_requests;
 mod corpus_is_whole;
 mod cuda_broken_ptx;
 mod cuda_ptxas;

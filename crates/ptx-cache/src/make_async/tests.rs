@@ -2,9 +2,10 @@ use std::future::{Future, pending, poll_fn, ready};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 
+use pollster::block_on;
 use ptx_key::PtxKey;
 
 use crate::{Cache, CacheError, Config, Made, Origin, Served};
@@ -23,24 +24,6 @@ fn made(text: &str) -> Result<Made<Arc<str>>, std::fmt::Error> {
 
 fn poll<F: Future + ?Sized>(future: &mut Pin<Box<F>>) -> Poll<F::Output> {
     future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
-}
-
-/// Runs a future to its end on this thread, as the smallest runtime there is.
-fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(thread::Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
-    }
 }
 
 /// A request whose making never ends, polled until it leads.

@@ -1,9 +1,9 @@
 use std::future::{pending, ready};
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Waker};
 use std::thread;
 
+use pollster::block_on;
 use ptx_key::PtxKey;
 
 use crate::map_store::MapStore;
@@ -21,23 +21,6 @@ fn lowered(text: &str) -> std::future::Ready<Outcome> {
 
 fn above(tier: &Arc<MapStore>, policy: WritePolicy) -> PtxCache {
     PtxCache::with_tiers(Config::default(), vec![Arc::clone(tier) as Arc<dyn Store>], policy)
-}
-
-fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(thread::Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
-    }
 }
 
 #[test]
