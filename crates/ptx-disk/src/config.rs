@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ptx_key::Digest;
 
+use crate::settings;
 use crate::{Bounds, Compression, DiskError, Durability, EntryKey, Location, Mode};
 
 /// How a store is set up. [`Config::new`] and [`Config::find`] give sensible values; change what
@@ -73,14 +74,26 @@ impl Config {
         }
     }
 
-    /// A store where [`Location::find`] says.
+    /// A store where [`Location::find`] says, with what these variables say:
+    ///
+    /// | variable | field | value |
+    /// | --- | --- | --- |
+    /// | `PTX_CACHE_BYTES` | [`Bounds::bytes`] | bytes, such as `512M` or `4GiB` |
+    /// | `PTX_CACHE_ENTRIES` | [`Bounds::entries`] | a number |
+    /// | `PTX_CACHE_DAYS` | [`Bounds::age`] | days |
+    /// | `PTX_CACHE_FREE_BYTES` | [`Bounds::free_bytes`] | bytes |
+    /// | `PTX_CACHE_ENTRY_BYTES` | [`Config::most_entry_bytes`] | bytes |
+    /// | `PTX_CACHE_COMPRESSION` | [`Config::compression`] | `off`, or zstd's level |
     ///
     /// # Errors
     ///
-    /// Those of [`Location::find`].
+    /// Those of [`Location::find`], and [`DiskError::BadSetting`], which names the variable, for a
+    /// value that does not parse.
     pub fn find(explicit: Option<&Path>) -> Result<Self, DiskError> {
         let Location { root, mode } = Location::find(explicit)?;
-        Ok(Self { root, mode, ..Self::new(PathBuf::new()) })
+        let mut config = Self { root, mode, ..Self::new(PathBuf::new()) };
+        settings::apply(&mut config)?;
+        Ok(config)
     }
 
     pub(crate) fn warn(&self, warning: &Warning) {

@@ -54,8 +54,8 @@
 //! `ptx-key` gives keys and digests. `zstd` compresses, `rustix` says what the standard library
 //! has no word for (opening without following links, renaming without replacing, the kind of a
 //! file system), `etcetera` knows the platform's folder for caches, `fastrand` makes names for
-//! temporary files, `ptx-eviction` chooses what stays within the bounds, `tracing` takes warnings, `thiserror` derives the error types. With the
-//! feature `cache` the store is a tier of `ptx-cache`.
+//! temporary files, `ptx-eviction` chooses what stays within the bounds, `tracing` takes warnings,
+//! `thiserror` derives the error types. With the feature `cache` the store is a tier of `ptx-cache`.
 
 mod bundle;
 mod claim;
@@ -75,6 +75,7 @@ mod outcome;
 mod publish;
 mod quarantine;
 mod read;
+mod settings;
 pub mod storage;
 mod store;
 mod sweep;
