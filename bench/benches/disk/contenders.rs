@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptx_disk::{Bounds, Compression, Config, DiskStore, Entry, Payload, Stored};
+use ptx_disk::{Bounds, Bundle, Compression, Config, DiskStore, Entry, Payload, Stored};
 use ptx_key::PtxKey;
 use redb::{Database, ReadableDatabase as _, TableDefinition};
 use rusqlite::{Connection, OptionalExtension as _};
@@ -65,10 +65,32 @@ impl Store for Ours {
     }
 
     fn load(&self, key: &PtxKey) -> Outcome<Option<Arc<str>>> {
-        Ok(self.0.load(key).hit().and_then(|entry| match entry.payload {
-            Payload::Ptx(text) => Some(text),
-            Payload::Cubin(_) => None,
-        }))
+        Ok(self.0.load(key).hit().and_then(text))
+    }
+}
+
+fn text(entry: Entry) -> Option<Arc<str>> {
+    match entry.payload {
+        Payload::Ptx(text) => Some(text),
+        Payload::Cubin(_) => None,
+    }
+}
+
+/// Entries in one file, read in place. What is in it is made by another store's export.
+struct InBundle(Bundle);
+
+pub(crate) const IN_BUNDLE: Contender = Contender {
+    name: "ptx-disk, a bundle",
+    open: |at, _| Ok(Box::new(InBundle(Bundle::open(&at.with_file_name("bundle"))?))),
+};
+
+impl Store for InBundle {
+    fn publish(&mut self, _: &PtxKey, _: &Arc<str>) -> Outcome {
+        Err("a bundle takes no entries".into())
+    }
+
+    fn load(&self, key: &PtxKey) -> Outcome<Option<Arc<str>>> {
+        Ok(self.0.load(key).hit().and_then(text))
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! `quick` as an argument takes fewer rounds and smaller stores; any other argument is a part of
 //! the names of the situations to run. Stores lie in the system's folder for temporary files,
-//! whose file system decides much: `TMPDIR` names another. All files are in the page cache.
+//! whose file system decides much: `TMPDIR` names another. Files are in the page cache except where
+//! a situation says otherwise.
 
 mod contenders;
 mod situations;

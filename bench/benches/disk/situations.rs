@@ -13,7 +13,7 @@ use ptx_key::{Digest, PtxKey};
 use ptx_tests::PtxFile;
 use tempfile::TempDir;
 
-use crate::contenders::{CONTENDERS, Contender, Outcome, Store};
+use crate::contenders::{CONTENDERS, Contender, IN_BUNDLE, Outcome, Store};
 
 /// Publishes that one sample is the mean of, so that it holds its share of trims and sweeps.
 const PUBLISHES: u32 = 256;
@@ -107,12 +107,15 @@ impl Bench {
         Ok(())
     }
 
-    /// One load by a store that was opened for it, and loads of the whole corpus by an open one.
+    /// One load by a store that was opened for it, loads of the whole corpus by an open one, and
+    /// by one whose files are not in the page cache.
     pub(crate) fn loads(&self, report: &mut Report) -> Outcome {
-        let (cold, warm) = ("cold load of one", "warm load of the corpus");
-        if !self.is_wanted(cold) && !self.is_wanted(warm) {
+        let situations =
+            ["cold load of one", "warm load of the corpus", "load of the corpus from the medium"];
+        if !situations.iter().any(|situation| self.is_wanted(situation)) {
             return Ok(());
         }
+        let [cold, warm, medium] = situations;
         let fill = |contender| Filled::new(contender, &self.corpus, u64::MAX);
         let mut stores = CONTENDERS.into_iter().map(fill).collect::<Outcome<Vec<_>>>()?;
         let mut names: Vec<&str> = CONTENDERS.iter().map(|contender| contender.name).collect();
@@ -120,8 +123,12 @@ impl Bench {
         let trimmed = fill(CONTENDERS[0])?;
         let ours = DiskStore::open(Config::new(trimmed.folder.path().join("store")))?;
         ours.recompress(Compression::Zstd { level: 9 })?;
+        let bundled = tempfile::tempdir()?;
+        ours.export(&bundled.path().join("bundle"), "corpus", |_| true)?;
         stores.push(trimmed);
         names.push("ptx-disk, trimmed");
+        stores.push(Filled { contender: IN_BUNDLE, folder: bundled, most: u64::MAX });
+        names.push(IN_BUNDLE.name);
         if self.is_wanted(cold) {
             let mut next = 0;
             self.measure(report, cold, &names, |contender| {
@@ -145,6 +152,14 @@ impl Bench {
                 Ok(micros(started.elapsed(), 1.0))
             })?;
         }
+        if self.is_wanted(medium) {
+            self.measure(report, medium, &names, |contender| {
+                forget(stores[contender].folder.path())?;
+                let started = Instant::now();
+                load_all(&*stores[contender].open()?, &self.corpus)?;
+                Ok(micros(started.elapsed(), 1.0))
+            })?;
+        }
         Ok(())
     }
 
@@ -155,12 +170,16 @@ impl Bench {
             return Ok(());
         }
         let names = CONTENDERS.map(|contender| contender.name);
+        // ext4 searches long for an inode while many were freed a moment ago, so none is.
+        let mut folders = Vec::new();
         self.measure(report, situation, &names, |contender| {
             let folder = tempfile::tempdir()?;
             let started = Instant::now();
             let mut store = (CONTENDERS[contender].open)(&folder.path().join("store"), u64::MAX)?;
             self.corpus.iter().try_for_each(|(key, text)| store.publish(key, text))?;
-            Ok(micros(started.elapsed(), 1.0))
+            let sample = micros(started.elapsed(), 1.0);
+            folders.push(folder);
+            Ok(sample)
         })
     }
 
@@ -234,6 +253,22 @@ impl Bench {
         print!("{}", inodes.add(cell(situation, count)));
         Ok(())
     }
+}
+
+/// Has the system drop what it caches of the files below a folder. Their names it keeps.
+fn forget(folder: &Path) -> Outcome {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            forget(&entry.path())?;
+        } else {
+            let file = fs::File::open(entry.path())?;
+            // What is not on the medium yet cannot be dropped.
+            file.sync_data()?;
+            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
+        }
+    }
+    Ok(())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]

@@ -2,15 +2,21 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::dict::DecoderDictionary;
-use zstd::zstd_safe::{get_dict_id_from_dict, get_frame_content_size};
+use zstd::zstd_safe::{CParameter, get_dict_id_from_dict, get_frame_content_size};
 
 use crate::format::Encoding;
 use crate::{Damage, Kind};
 
+/// The shortest match that the fast levels look for in PTX text, zstd's longest. Its own choice of
+/// 5 and 6 gives no smaller frames there, and a fifth more sequences for every load to decode.
+const SHORTEST_MATCH: u32 = 7;
+/// The levels whose strategy takes the first match that it meets; the others weigh matches.
+const FAST_LEVELS: RangeInclusive<i32> = 1..=2;
 /// The largest buffer that a thread keeps for the next entry, in bytes.
 const MOST_KEPT: usize = 4 << 20;
 
@@ -93,7 +99,12 @@ impl Kept {
             // What cubins have in common is not in it.
             Kind::Ptx | Kind::Cubin => &[],
         };
-        let compressor = Compressor::with_dictionary(level, dictionary).ok()?;
+        let mut compressor = Compressor::new(level).ok()?;
+        if kind == Kind::Ptx && FAST_LEVELS.contains(&level) {
+            compressor.set_parameter(CParameter::MinMatch(SHORTEST_MATCH)).ok()?;
+        }
+        // Digested with the parameters that are set by now.
+        compressor.set_dictionary(level, dictionary).ok()?;
         Some(Self { level, kind, compressor })
     }
 }
