@@ -12,7 +12,7 @@ use crate::Budget;
 pub struct Candidate {
     /// What it weighs, in bytes.
     pub bytes: u64,
-    /// Recent uses, halved with each half-life: between 0 and 4,096.
+    /// Recent uses, halved with each half-life: between 0 and 64.
     pub uses: f64,
     /// Half-lives since the last use.
     pub idle: u32,

@@ -44,7 +44,7 @@ pub struct EntryReport<K> {
     pub key: K,
     /// What it weighs, in bytes.
     pub bytes: u64,
-    /// Recent uses: halved with each [half-life](crate::Config::half_life), at most 4,096.
+    /// Recent uses: halved with each [half-life](crate::Config::half_life), at most 64.
     pub uses: f64,
     /// How long it has been resident, to the second.
     pub age: Duration,
