@@ -1,24 +1,27 @@
-//! The binary `ptx`: runs the demo, looks into a store, explains a miss.
+//! The binary `ptx`: runs the demo, looks into a store, keeps it small and sound, carries entries
+//! from one to another, explains a miss.
 //!
 //! Exits with 0 when all went well, 1 when something did not, and 2 when it was called wrongly.
 //!
 //! `clap` reads the arguments, `anyhow` carries what went wrong up to here with where it happened,
 //! `tempfile` holds the demo's store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use ptx_key::{PtxKey, Target};
+use ptx_key::{Digest, PtxKey, Target};
 
 mod demo;
 mod explain;
 mod format;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod maintenance;
 mod programs;
 mod show;
 mod store;
+mod transfer;
 
 /// The PTX cache: lower once a process, once a machine.
 #[derive(Debug, Parser)]
@@ -33,16 +36,54 @@ enum Command {
     /// Lowers kernels cold, hits them in memory, drops all process state and hits them on disk.
     /// This is what runs when no command is named.
     Demo(Demo),
-    /// Prints a stored text.
+    /// Prints a stored text or cubin.
     Show {
         /// The key, in 64 hexadecimal digits.
-        key: PtxKey,
-        /// The store; by default where `PTX_CACHE_DIR` or the platform says.
-        #[arg(long, value_name = "DIR")]
-        store: Option<PathBuf>,
-        /// Prints the text alone, for `ptxas` and editors, without what is known of it.
+        key: Digest,
+        #[command(flatten)]
+        at: At,
+        /// Prints the payload alone, for `ptxas`, `cuobjdump` and editors, without what is known
+        /// of it.
         #[arg(long)]
         text: bool,
+    },
+    /// Removes what `PTX_CACHE_BYTES`, `PTX_CACHE_ENTRIES` and `PTX_CACHE_DAYS` do not allow, and
+    /// stores the rest smaller than its writers had time to.
+    Trim {
+        /// The level of zstd to store entries with anew, where that saves a twentieth or more.
+        #[arg(long, default_value_t = 9, allow_negative_numbers = true)]
+        level: i32,
+        /// Only removes.
+        #[arg(long, conflicts_with = "level")]
+        keep_compression: bool,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Reads and checks every entry. Damaged ones are set aside, and the exit code is 1.
+    Verify {
+        #[command(flatten)]
+        at: At,
+    },
+    /// Writes all entries into a bundle, one file that is read in place or imported elsewhere.
+    Export {
+        /// The bundle to write; with `--text` a folder.
+        to: PathBuf,
+        /// The bundle's name, which imported entries remember as their origin.
+        #[arg(long, default_value = "export", conflicts_with = "text")]
+        name: String,
+        /// Writes each text and cubin into a file of its own, for `ptxas`, `cuobjdump` and
+        /// editors.
+        #[arg(long)]
+        text: bool,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Takes the entries of a bundle into the store. What is there stays.
+    Import {
+        /// The bundle.
+        bundle: PathBuf,
+        #[command(flatten)]
+        at: At,
     },
     /// Says in which fields two stored keys differ: why the second missed where the first was.
     Explain {
@@ -50,10 +91,23 @@ enum Command {
         kept: PtxKey,
         /// The key that was asked for.
         asked: PtxKey,
-        /// The store; by default where `PTX_CACHE_DIR` or the platform says.
-        #[arg(long, value_name = "DIR")]
-        store: Option<PathBuf>,
+        #[command(flatten)]
+        at: At,
     },
+}
+
+/// Where the store is.
+#[derive(Clone, Debug, clap::Args)]
+struct At {
+    /// The store; by default where `PTX_CACHE_DIR` or the platform says.
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+}
+
+impl At {
+    fn folder(&self) -> Option<&Path> {
+        self.store.as_deref()
+    }
 }
 
 /// What the demo works on.
@@ -76,8 +130,15 @@ fn main() -> ExitCode {
     let command = arguments.command.unwrap_or_else(|| Command::Demo(Demo::default()));
     let outcome = match &command {
         Command::Demo(demo) => demo::run(demo),
-        Command::Show { key, store, text } => show::run(*key, store.as_deref(), *text),
-        Command::Explain { kept, asked, store } => explain::run(*kept, *asked, store.as_deref()),
+        Command::Show { key, at, text } => show::run(*key, at.folder(), *text),
+        Command::Trim { level, keep_compression, at } => {
+            maintenance::trim((!keep_compression).then_some(*level), at.folder())
+        }
+        Command::Verify { at } => maintenance::verify(at.folder()),
+        Command::Export { to, text: true, at, .. } => transfer::export_text(to, at.folder()),
+        Command::Export { to, name, at, .. } => transfer::export(to, name, at.folder()),
+        Command::Import { bundle, at } => transfer::import(bundle, at.folder()),
+        Command::Explain { kept, asked, at } => explain::run(*kept, *asked, at.folder()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

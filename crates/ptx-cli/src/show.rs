@@ -1,35 +1,55 @@
-//! A stored text, and what is known of it.
+//! A stored text or cubin, and what is known of it.
 
 use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::bail;
-use ptx_disk::Load;
-use ptx_key::PtxKey;
+use ptx_disk::{DiskStore, Entry, EntryKey, Kind, Load};
+use ptx_key::Digest;
 
 use crate::{format, store};
 
-pub(crate) fn run(key: PtxKey, folder: Option<&Path>, text_alone: bool) -> anyhow::Result<()> {
+pub(crate) fn run(key: Digest, folder: Option<&Path>, payload_alone: bool) -> anyhow::Result<()> {
     let store = store::open(folder)?;
-    let entry = match store.load(key) {
-        Load::Hit(entry) => entry,
-        Load::Miss => bail!("the store has no entry of {key}"),
-        Load::Damaged(damage) => bail!("the entry of {key} was damaged and is set aside: {damage}"),
-        Load::Failed(error) => bail!(error),
-    };
-    if !text_alone {
-        println!("key       {key}");
-        println!("bytes     {}", entry.payload.as_bytes().len());
-        println!("lowering  {}", format::time(entry.cost));
-        println!("producer  {}", entry.producer);
+    let entry = find(&store, key)?;
+    let mut out = std::io::stdout().lock();
+    if !payload_alone {
+        writeln!(out, "key       {key}")?;
+        writeln!(out, "kind      {}", entry.payload.kind())?;
+        writeln!(out, "bytes     {}", entry.payload.as_bytes().len())?;
+        let making = match entry.payload.kind() {
+            Kind::Ptx => "lowering",
+            Kind::Cubin => "assembly",
+        };
+        writeln!(out, "{making}  {}", format::time(entry.cost))?;
+        writeln!(out, "producer  {}", entry.producer)?;
         if let Some(trace) = entry.attributes.trace() {
-            println!("program   {}", trace.program().normalized);
+            writeln!(out, "program   {}", trace.program().normalized)?;
             for field in trace.configuration() {
-                println!("field     {:.12}  {}", field.digest, field.name);
+                writeln!(out, "field     {:.12}  {}", field.digest, field.name)?;
             }
         }
-        println!();
+        if entry.payload.kind() == Kind::Cubin {
+            // A terminal shows nothing of it that a person can read.
+            return Ok(());
+        }
+        writeln!(out)?;
     }
-    std::io::stdout().write_all(entry.payload.as_bytes())?;
+    out.write_all(entry.payload.as_bytes())?;
     Ok(())
+}
+
+/// The digits of a key do not say what it names: a text is looked for first, then a cubin.
+fn find(store: &DiskStore, key: Digest) -> anyhow::Result<Entry> {
+    for kind in [Kind::Ptx, Kind::Cubin] {
+        match store.load(EntryKey::from_bytes(kind, *key.as_bytes())) {
+            Load::Hit(entry) => return Ok(entry),
+            Load::Miss => {}
+            Load::Damaged(damage) => {
+                bail!("the entry of {key} was damaged and is set aside: {damage}")
+            }
+            Load::Failed(error) => bail!(error),
+        }
+    }
+    bail!("the store has no entry of {key}")
 }

@@ -1,0 +1,40 @@
+//! What keeps a store small and sound.
+
+use std::path::Path;
+
+use anyhow::ensure;
+use ptx_disk::Compression;
+
+use crate::store;
+
+/// Removes what the bounds do not allow, leftovers too, and stores the rest as small as `level`
+/// makes it.
+pub(crate) fn trim(level: Option<i32>, folder: Option<&Path>) -> anyhow::Result<()> {
+    let store = store::open_writable(folder)?;
+    let recompress = |level| store.recompress(Compression::Zstd { level });
+    // First, so that fewer have to go.
+    let saved = level.map(recompress).transpose()?.unwrap_or_default();
+    let trimmed = store.trim()?;
+    let swept = store.sweep()?;
+    println!("{} entries are {} bytes smaller", saved.entries, saved.bytes);
+    println!("{} entries of {} bytes removed", trimmed.entries, trimmed.bytes);
+    println!("{swept} leftovers removed");
+    Ok(())
+}
+
+/// Reads every entry and checks all that can be checked.
+pub(crate) fn verify(folder: Option<&Path>) -> anyhow::Result<()> {
+    let verified = store::open(folder)?.verify()?;
+    println!("{} entries are whole", verified.whole);
+    println!(
+        "{} of a newer release or too large for the settings, left alone",
+        verified.left_alone
+    );
+    ensure!(
+        verified.damaged == 0 && verified.unreadable == 0,
+        "{} entries are damaged and set aside if the store may be written, {} cannot be read",
+        verified.damaged,
+        verified.unreadable
+    );
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! The real binary on real stores.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use ptx_disk::format::Header;
+use ptx_disk::{Attributes, Config, DiskStore, Entry, EntryKey, Load};
+use ptx_key::{Digest, ModuleKey, PtxKey};
+use ptx_tests::{Corpus, Ptxas};
+
+/// What a run said, and whether it ended well.
+struct Run {
+    success: bool,
+    out: Vec<u8>,
+    err: String,
+}
+
+impl Run {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.out).into_owned()
+    }
+}
+
+fn ptx(arguments: &[&dyn AsRef<OsStr>], variables: &[(&str, &str)]) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ptx"));
+    for name in ["PTX_CACHE", "PTX_CACHE_DIR", "PTX_CACHE_ENTRIES", "PTX_CACHE_BYTES"] {
+        command.env_remove(name);
+    }
+    let arguments = arguments.iter().map(AsRef::<OsStr>::as_ref);
+    let output = command.args(arguments).envs(variables.iter().copied()).output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    Run { success: output.status.success(), out: output.stdout, err }
+}
+
+const CUBIN: &[u8] = b"\x7fELF\x02\x01 and what follows\x00\xff";
+
+fn key(number: u32) -> PtxKey {
+    PtxKey::from_bytes(*Digest::of_bytes(&number.to_le_bytes()).as_bytes())
+}
+
+fn module() -> ModuleKey {
+    ModuleKey::from_bytes([9; 32])
+}
+
+fn text(number: u32) -> String {
+    format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k{number}() {{ ret; }}\n"
+    )
+}
+
+fn open(root: &Path) -> DiskStore {
+    DiskStore::open(Config::new(root)).unwrap()
+}
+
+/// Ten texts and a cubin.
+fn filled(root: &Path) -> DiskStore {
+    let store = open(root);
+    for number in 0..10 {
+        let cost = Duration::from_secs(u64::from(number) + 1);
+        let _ = store.store(key(number), &Entry::ptx(text(number), cost));
+    }
+    let _ = store.store(module(), &Entry::cubin(CUBIN, Duration::from_secs(1)));
+    store
+}
+
+fn entry_path(root: &Path, key: &PtxKey) -> PathBuf {
+    root.join(format!("entries-1/{key:.2}/{key}.ptx-entry"))
+}
+
+#[test]
+fn show_gives_the_payload_alone_or_with_what_is_known_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let _ = filled(folder.path());
+    let digits = key(3).to_string();
+    let alone = ptx(&[&"show", &digits, &"--text", &"--store", &folder.path()], &[]);
+    assert!(alone.success && alone.out == text(3).as_bytes(), "{}", alone.err);
+    let with_more = ptx(&[&"show", &digits, &"--store", &folder.path()], &[]).text();
+    assert!(with_more.contains(&digits) && with_more.ends_with(&text(3)), "{with_more}");
+    let module = module().to_string();
+    let cubin = ptx(&[&"show", &module, &"--text", &"--store", &folder.path()], &[]);
+    assert_eq!(cubin.out, CUBIN);
+    let known = ptx(&[&"show", &module, &"--store", &folder.path()], &[]).text();
+    assert!(known.contains("cubin") && !known.contains("ELF"), "{known}");
+    let missing = key(77).to_string();
+    let run = ptx(&[&"show", &missing, &"--store", &folder.path()], &[]);
+    assert!(!run.success && run.err.contains("no entry"), "{}", run.err);
+}
+
+#[test]
+fn exported_texts_are_plain_files_that_ptxas_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, to) = (folder.path().join("store"), folder.path().join("out"));
+    let _ = filled(&root);
+    let run = ptx(&[&"export", &"--text", &to, &"--store", &root], &[]);
+    assert!(run.success && run.text().starts_with("11 files"), "{}{}", run.text(), run.err);
+    for number in 0..10 {
+        let file = fs::read_to_string(to.join(format!("{}.ptx", key(number)))).unwrap();
+        assert_eq!(file, text(number));
+    }
+    assert_eq!(fs::read(to.join(format!("{}.cubin", module()))).unwrap(), CUBIN);
+    let Some(ptxas) = Ptxas::find() else { return };
+    let path = to.join(format!("{}.ptx", key(0)));
+    let assembled = Command::new(ptxas.path())
+        .arg("-arch=sm_80")
+        .arg(&path)
+        .arg("-o")
+        .arg(to.join("k.cubin"))
+        .status()
+        .unwrap();
+    assert!(assembled.success());
+}
+
+#[test]
+fn a_bundle_goes_out_and_comes_in_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let _ = filled(&at("one"));
+    let export = |to: &str| {
+        let run = ptx(&[&"export", &at(to), &"--name", &"app 1.2", &"--store", &at("one")], &[]);
+        assert!(run.success && run.text().starts_with("11 entries"), "{}{}", run.text(), run.err);
+        fs::read(at(to)).unwrap()
+    };
+    assert_eq!(export("a"), export("b"), "reproducible byte for byte");
+    let import = || ptx(&[&"import", &at("a"), &"--store", &at("two")], &[]);
+    let run = import();
+    assert!(run.success && run.text().contains("`app 1.2`: 11 entries added"), "{}", run.text());
+    assert!(import().text().contains("0 entries added\n11 were there already"));
+    let found = open(&at("two")).load(key(3)).hit().unwrap();
+    assert_eq!(found.payload.as_bytes(), text(3).as_bytes());
+    assert_eq!(found.attributes.text(Attributes::ORIGIN), Some("app 1.2"));
+    fs::write(at("a"), "no bundle").unwrap();
+    let run = import();
+    assert!(!run.success && run.err.contains("is not a bundle"), "{}", run.err);
+}
+
+#[test]
+fn verify_says_what_is_damaged_by_its_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let _ = filled(folder.path());
+    let verify = || ptx(&[&"verify", &"--store", &folder.path()], &[]);
+    let run = verify();
+    assert!(run.success && run.text().starts_with("11 entries are whole"), "{}", run.text());
+    let path = entry_path(folder.path(), &key(3));
+    let mut bytes = fs::read(&path).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let run = verify();
+    assert!(!run.success && run.err.contains("1 entries are damaged"), "{}", run.err);
+    assert!(!path.exists(), "it is set aside");
+    assert!(verify().success);
+}
+
+#[test]
+fn trim_keeps_to_the_bounds_that_the_environment_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = filled(folder.path());
+    let trim = |bound| ptx(&[&"trim", &"--store", &folder.path()], &[("PTX_CACHE_ENTRIES", bound)]);
+    let run = trim("4");
+    assert!(run.success && run.text().contains("7 entries of"), "{}{}", run.text(), run.err);
+    assert_eq!(store.keys().unwrap().len(), 4);
+    assert!(matches!(store.load(key(9)), Load::Hit(_)), "the dearest stays");
+    let run = trim("4k");
+    assert!(!run.success && run.err.contains("PTX_CACHE_ENTRIES=`4k`"), "{}", run.err);
+    for mode in ["off", "ro"] {
+        let run = ptx(&[&"trim", &"--store", &folder.path()], &[("PTX_CACHE", mode)]);
+        assert!(!run.success && run.err.contains("PTX_CACHE=rw"), "{}", run.err);
+    }
+}
+
+/// Of the names in order, the dictionary was trained on those at even positions.
+#[test]
+fn trimming_brings_files_that_the_dictionary_never_saw_to_a_fourteenth() {
+    let Some(corpus) = Corpus::find() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let files = corpus.ptx_files().unwrap();
+    let held_out: Vec<_> = files.iter().skip(1).step_by(2).collect();
+    for file in &held_out {
+        let key = PtxKey::from_bytes(*Digest::of_bytes(file.text.as_bytes()).as_bytes());
+        let _ = store.store(key, &Entry::ptx(file.text.clone(), Duration::from_secs(1)));
+    }
+    let stored_bytes = || -> u64 {
+        let stored = |key: &EntryKey| {
+            let EntryKey::Ptx(key) = key else { panic!("a cubin") };
+            let bytes = fs::read(entry_path(folder.path(), key)).unwrap();
+            Header::read(&bytes).unwrap().0.stored_bytes
+        };
+        store.keys().unwrap().iter().map(stored).sum()
+    };
+    let text_bytes: u64 = held_out.iter().map(|file| file.text.len() as u64).sum();
+    let before = stored_bytes();
+    let run = ptx(&[&"trim", &"--store", &folder.path()], &[]);
+    assert!(run.success, "{}", run.err);
+    let after = stored_bytes();
+    println!("{text_bytes} bytes of text, {before} as published, {after} trimmed");
+    assert!(before * 11 < text_bytes && after * 14 < text_bytes, "{text_bytes} {before} {after}");
+    for file in held_out {
+        let key = PtxKey::from_bytes(*Digest::of_bytes(file.text.as_bytes()).as_bytes());
+        let found = store.load(key).hit().unwrap();
+        assert!(found.payload.as_bytes() == file.text.as_bytes());
+    }
+}
