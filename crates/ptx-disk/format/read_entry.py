@@ -2,11 +2,15 @@
 """Reads one entry of a ptx-disk store and prints what its header says.
 
 Written from FORMAT.md with nothing but Python's standard library, as a second opinion on the
-format. The content goes to the file named by a second argument, where the encoding allows it.
+format. The content goes to the file named by a second argument. Python decodes zstd from 3.14 on;
+before, the command `zstd` is asked.
 """
 
 import hashlib
+import pathlib
+import shutil
 import struct
+import subprocess
 import sys
 
 MAGIC = b"\x89PTX\r\n\x1a\n"
@@ -17,7 +21,14 @@ ENCODINGS = {0: "plain", 1: "zstd", 2: "zstd with a dictionary"}
 FIXED = struct.Struct("<8sHBBI32s32s32sQQQQIHH")
 
 
+DICTIONARIES = {1_876_794_469: "dictionary/ptx-1.zdict"}
+
+
 class Refused(Exception):
+    pass
+
+
+class NoDecoder(Exception):
     pass
 
 
@@ -26,7 +37,34 @@ def require(holds, complaint):
         raise Refused(complaint)
 
 
+def decode(stored, encoding, dictionary):
+    """The content of a stored payload."""
+    if encoding == 0:
+        return stored
+    path = None
+    if encoding == 2:
+        require(dictionary in DICTIONARIES, "a newer dictionary: leave it alone")
+        path = pathlib.Path(__file__).parent.parent / DICTIONARIES[dictionary]
+    try:
+        from compression import zstd
+    except ImportError:
+        command = shutil.which("zstd")
+        if command is None:
+            raise NoDecoder("neither Python 3.14 nor the command zstd is here") from None
+        with_dictionary = [] if path is None else ["-D", path]
+        run = subprocess.run([command, "-d", "-c", *with_dictionary], input=stored,
+                             capture_output=True, check=False)
+        require(run.returncode == 0, "the payload does not decode")
+        return run.stdout
+    try:
+        known = None if path is None else zstd.ZstdDict(path.read_bytes())
+        return zstd.decompress(stored, known)
+    except zstd.ZstdError as error:
+        raise Refused("the payload does not decode") from error
+
+
 def read_entry(data):
+    """What the header says, as pairs, and a function that gives the content."""
     require(len(data) >= 16, "cut short")
     require(data[:8] == MAGIC, "the magic is not there")
     version, header_length = struct.unpack_from("<H2xI", data, 8)
@@ -67,10 +105,15 @@ def read_entry(data):
     stored = data[header_length:]
     require(len(stored) == stored_bytes, "the payload has another length")
     require(hashlib.sha256(stored).digest() == stored_digest, "the payload does not fit its digest")
-    content = stored if encoding == 0 else None
-    if content is not None:
-        require(len(content) == content_bytes, "the content has another length")
-        require(stored_digest == content_digest, "the content does not fit its digest")
+
+    def content():
+        decoded = decode(stored, encoding, dictionary)
+        require(len(decoded) == content_bytes, "the content has another length")
+        require(hashlib.sha256(decoded).digest() == content_digest,
+                "the content does not fit its digest")
+        if kind == 1:
+            decoded.decode("utf-8")
+        return decoded
 
     said = [("kind", KINDS[kind]), ("key", key.hex()), ("encoding", ENCODINGS[encoding]),
             ("cost_nanos", cost), ("created_nanos", created), ("producer", producer)]
@@ -84,15 +127,13 @@ def main():
         data = file.read()
     try:
         said, content = read_entry(data)
-    except (Refused, UnicodeDecodeError) as reason:
+        for name, value in said:
+            print(name, value)
+        if len(sys.argv) > 2:
+            with open(sys.argv[2], "wb") as file:
+                file.write(content())
+    except (Refused, NoDecoder, UnicodeDecodeError) as reason:
         sys.exit(f"{sys.argv[1]}: {reason}")
-    for name, value in said:
-        print(name, value)
-    if len(sys.argv) > 2:
-        if content is None:
-            sys.exit("the content needs a zstd decoder")
-        with open(sys.argv[2], "wb") as file:
-            file.write(content)
 
 
 if __name__ == "__main__":

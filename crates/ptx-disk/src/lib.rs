@@ -47,7 +47,7 @@
 //! unless told otherwise. It asks for no sync unless told to ([`Durability`]), since what a power
 //! cut takes can be made anew.
 //!
-//! `FORMAT.md` beside this crate is the specification of the folder, with a reader in Python.
+//! `FORMAT.md` beside this crate is the specification of the folder, with readers in Python.
 //!
 //! # Dependencies
 //!

@@ -1,31 +1,49 @@
-//! A reader in another language, written from `FORMAT.md`, reads what the store writes.
+//! Readers in another language, written from `FORMAT.md`, read what the store writes.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use ptx_disk::{Attributes, Compression, Entry};
+use ptx_disk::{Attributes, Compression, DiskStore, Entry, EntryKey};
 use ptx_key::ModuleKey;
 
-use crate::fixture::{key, path_of, store_with, text};
+use crate::fixture::{entry, key, path_of, store_with, text};
 
-fn read_with_python(path: &Path) -> Option<(bool, String)> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("format/read_entry.py");
-    let output = Command::new("python3").arg(script).arg(path).output();
-    let Ok(output) = output else {
+/// What a reader said, and whether it was content; `None` after saying why the test is skipped.
+fn run(script: &str, arguments: &[&Path]) -> Option<(bool, String)> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("format").join(script);
+    let Ok(output) = Command::new("python3").arg("-B").arg(script).args(arguments).output() else {
         eprintln!("skipped: there is no python3 on this machine");
         return None;
     };
     let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    if said.contains("neither Python 3.14 nor the command zstd") {
+        eprintln!("skipped: no python3 on this machine decodes zstd, and there is no zstd");
+        return None;
+    }
     Some((output.status.success(), said))
+}
+
+fn read_entry(path: &Path) -> Option<(bool, String)> {
+    run("read_entry.py", &[path])
+}
+
+/// A text of every encoding that the store uses, and a cubin that compresses.
+const COMPRESSIONS: [(Compression, &str); 3] = [
+    (Compression::Off, "plain"),
+    (Compression::Zstd { level: 1 }, "zstd with a dictionary"),
+    (Compression::Zstd { level: 19 }, "zstd with a dictionary"),
+];
+
+fn cubin() -> (ModuleKey, Entry) {
+    let bytes = [b"\x7fELF".as_slice(), &[0; 3000], b"the end"].concat();
+    (ModuleKey::from_bytes([7; 32]), Entry::cubin(bytes, Duration::ZERO))
 }
 
 #[test]
 fn python_reads_what_the_store_writes() {
-    for (compression, encoding) in
-        [(Compression::Off, "plain"), (Compression::Zstd { level: 3 }, "zstd with a dictionary")]
-    {
+    for (compression, encoding) in COMPRESSIONS {
         let (store, folder) = store_with(compression);
         let root = folder.path().join("store");
         let mut entry = Entry::ptx(text(1), Duration::from_nanos(12_345_678));
@@ -34,7 +52,7 @@ fn python_reads_what_the_store_writes() {
         entry.attributes.set(Attributes::KERNEL, "saxpy");
         entry.attributes.set("raw", vec![0, 255]);
         let _ = store.store(key(1), &entry);
-        let Some((success, said)) = read_with_python(&path_of(&root, 1)) else { return };
+        let Some((success, said)) = read_entry(&path_of(&root, 1)) else { return };
         assert!(success, "{said}");
         let expected = format!(
             "kind ptx\nkey {}\nencoding {encoding}\ncost_nanos 12345678\n\
@@ -48,6 +66,26 @@ fn python_reads_what_the_store_writes() {
 }
 
 #[test]
+fn python_decodes_what_the_store_compressed() {
+    for (compression, _) in COMPRESSIONS {
+        let (store, folder) = store_with(compression);
+        let (root, out) = (folder.path().join("store"), folder.path().join("out"));
+        let (module, cubin) = cubin();
+        let _ = store.store(key(1), &entry(1));
+        let _ = store.store(module, &cubin);
+        let cubin_path = root.join(format!("entries-1/07/{module}.cubin-entry"));
+        for (path, content) in [
+            (path_of(&root, 1), text(1).into_bytes()),
+            (cubin_path, cubin.payload.as_bytes().to_vec()),
+        ] {
+            let Some((success, said)) = run("read_entry.py", &[&path, &out]) else { return };
+            assert!(success, "{said}");
+            assert!(fs::read(&out).unwrap() == content, "{said}");
+        }
+    }
+}
+
+#[test]
 fn python_refuses_what_the_store_refuses() {
     let (store, folder) = store_with(Compression::Off);
     let root = folder.path().join("store");
@@ -55,13 +93,59 @@ fn python_refuses_what_the_store_refuses() {
     let _ = store.store(module, &Entry::cubin(&b"\x7fELF and so on"[..], Duration::ZERO));
     let path = root.join(format!("entries-1/07/{module}.cubin-entry"));
     let whole = fs::read(&path).unwrap();
-    let Some((success, said)) = read_with_python(&path) else { return };
+    let Some((success, said)) = read_entry(&path) else { return };
     assert!(success && said.starts_with("kind cubin\n"), "{said}");
     for (at, complaint) in [(3, "magic"), (20, "header"), (whole.len() - 1, "payload")] {
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
         fs::write(&path, damaged).unwrap();
-        let Some((success, said)) = read_with_python(&path) else { return };
+        let Some((success, said)) = read_entry(&path) else { return };
         assert!(!success && said.contains(complaint), "{said}");
     }
+}
+
+/// A bundle of texts and a cubin of one key's bytes each.
+fn bundle(store: &DiskStore, path: &Path) -> Vec<EntryKey> {
+    for number in 0..4 {
+        let _ = store.store(key(number), &entry(number));
+    }
+    let (module, cubin) = cubin();
+    let _ = store.store(module, &cubin);
+    assert_eq!(store.export(path, "shipped with an app", |_| true).unwrap(), 5);
+    store.keys().unwrap()
+}
+
+#[test]
+fn python_reads_a_bundle() {
+    let (store, folder) = store_with(Compression::default());
+    let (path, out) = (folder.path().join("bundle"), folder.path().join("out"));
+    let keys = bundle(&store, &path);
+    fs::create_dir(&out).unwrap();
+    let Some((success, said)) = run("read_bundle.py", &[&path, &out]) else { return };
+    let lines = keys.iter().map(|key| format!("entry {} {key}\n", key.kind()));
+    assert_eq!(said, format!("name shipped with an app\n{}", lines.collect::<String>()));
+    assert!(success);
+    for key in keys {
+        let content = fs::read(out.join(format!("{key}.{}", key.kind()))).unwrap();
+        assert_eq!(content, store.load(key).hit().unwrap().payload.as_bytes());
+    }
+}
+
+#[test]
+fn python_refuses_a_damaged_bundle() {
+    let (store, folder) = store_with(Compression::default());
+    let path = folder.path().join("bundle");
+    let _ = bundle(&store, &path);
+    let whole = fs::read(&path).unwrap();
+    let ends = [3, 9, 20, 40, 60, 200, whole.len() - 60, whole.len() - 1];
+    for at in ends {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        fs::write(&path, damaged).unwrap();
+        let Some((success, said)) = run("read_bundle.py", &[&path]) else { return };
+        assert!(!success && said.contains("bundle: "), "byte {at}: {said}");
+    }
+    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let Some((success, said)) = run("read_bundle.py", &[&path]) else { return };
+    assert!(!success && said.contains("does not end where the file does"), "{said}");
 }
