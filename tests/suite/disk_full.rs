@@ -1,13 +1,12 @@
 //! A real disk that is really full.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ptx_cache::PtxCache;
 use ptx_disk::{Bounds, Compression, Config, DiskStore, Entry, Payload, Stored};
 use ptx_key::{Digest, PtxKey};
 
@@ -45,6 +44,39 @@ fn entry(number: u32) -> Entry {
     Entry::ptx(format!("// kernel {number}\n").repeat(1000), Duration::ZERO)
 }
 
+fn without_a_reserve(root: &Path) -> Config {
+    Config {
+        compression: Compression::Off,
+        // Nothing is left to others, so that writing itself meets the end of the disk.
+        bounds: Bounds { free_bytes: 0, ..Bounds::default() },
+        first_pause: Duration::ZERO,
+        ..Config::new(root)
+    }
+}
+
+#[test]
+fn every_request_is_served_while_the_disk_fills_and_when_it_is_full() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = TinyDisk::mount(&folder.path().join("disk")) else { return };
+    let config = without_a_reserve(&disk.0.join("store"));
+    for _ in 0..2 {
+        let store = Arc::new(DiskStore::open(config.clone()).unwrap());
+        let tier: Arc<dyn ptx_cache::Store> = Arc::<DiskStore>::clone(&store);
+        let cache = PtxCache::with_tiers(
+            ptx_cache::Config::default(),
+            vec![tier],
+            ptx_cache::WritePolicy::Ignore,
+        );
+        for number in 0..200 {
+            let Payload::Ptx(text) = entry(number).payload else { panic!("a cubin") };
+            let served = cache.serve(&key(number), || Ok::<_, std::fmt::Error>(text.clone()));
+            assert_eq!(served.unwrap().text, text);
+        }
+        drop(cache);
+        assert!(store.statistics().write_failures > 0, "the disk was never full");
+    }
+}
+
 #[test]
 fn a_full_disk_keeps_what_it_has_and_takes_more_when_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
@@ -52,12 +84,8 @@ fn a_full_disk_keeps_what_it_has_and_takes_more_when_there_is_room() {
     let warnings = Arc::new(Mutex::new(Vec::new()));
     let said = Arc::clone(&warnings);
     let store = DiskStore::open(Config {
-        compression: Compression::Off,
-        // Nothing is left to others, so that writing itself meets the end of the disk.
-        bounds: Bounds { free_bytes: 0, ..Bounds::default() },
-        first_pause: Duration::ZERO,
         on_warning: Some(Arc::new(move |warning| said.lock().unwrap().push(warning.to_string()))),
-        ..Config::new(disk.0.join("store"))
+        ..without_a_reserve(&disk.0.join("store"))
     })
     .unwrap();
 

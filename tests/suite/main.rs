@@ -13,7 +13,9 @@ mod cuda_broken_ptx;
 mod cuda_ptxas;
 mod cuda_stack;
 mod damage_is_relowered;
+mod disk_faults;
 mod disk_full;
+mod disk_kills;
 mod disk_processes;
 mod emitted_ptx_assembles;
 #[cfg(feature = "cuda")]
