@@ -152,6 +152,17 @@ pub enum Warning {
         /// The file system.
         kind: &'static str,
     },
+    /// Another process makes the artifact of this key and takes longer than this one may wait, so
+    /// this one makes it too.
+    #[error(
+        "waited {waited:?} for another process that makes {key}; this one makes it too (the          longest wait is a setting)"
+    )]
+    GaveUpWaiting {
+        /// The key.
+        key: EntryKey,
+        /// The longest wait.
+        waited: Duration,
+    },
     /// Two lowerings of one key gave different content. Something that reaches the emitter does
     /// not reach the key.
     #[error(

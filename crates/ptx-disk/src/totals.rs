@@ -17,7 +17,7 @@ use crate::storage::{Storage, read_full, write_full};
 /// Folders that entries are spread over, by the first byte of the key.
 pub(crate) const FOLDERS: usize = 256;
 /// What files take space in.
-const BLOCK: u64 = 4096;
+pub(crate) const BLOCK: u64 = 4096;
 /// As long as a slot, so that no slot lies across two sectors and is torn by a power cut.
 const MAGIC: &[u8; SLOT] = b"ptx-disk totals\n";
 const SLOT: usize = 16;

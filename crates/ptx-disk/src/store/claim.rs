@@ -9,7 +9,7 @@ use super::{DiskStore, Open};
 use crate::claim::{Attempt, Waits, try_claim};
 use crate::lease::{Watch, try_lease};
 use crate::outcome::Held;
-use crate::{Claim, ClaimGuard, DiskError, EntryKey, Load};
+use crate::{Claim, ClaimGuard, DiskError, EntryKey, Load, Warning};
 
 impl DiskStore {
     /// Says that the caller is about to make the artifact of `key`, so that other threads and
@@ -56,7 +56,8 @@ impl DiskStore {
             let wait = waits.next();
             let now = Instant::now();
             if deadline.is_some_and(|deadline| now + wait > deadline) {
-                tracing::debug!(%key, "gave up waiting for another process that makes an artifact");
+                let waited = self.config.longest_claim_wait;
+                self.config.warn(&Warning::GaveUpWaiting { key: *key, waited });
                 return Claim::Unheld;
             }
             thread::sleep(wait);

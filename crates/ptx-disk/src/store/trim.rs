@@ -6,7 +6,7 @@ use super::{DiskStore, Open};
 use crate::DiskError;
 use crate::error::OnPath as _;
 use crate::storage::StorageFile;
-use crate::totals::{Change, FOLDERS, Total, Totals, record};
+use crate::totals::{BLOCK, Change, FOLDERS, Total, Totals, record};
 use crate::trim::{Trimmed, candidates, evict};
 
 /// Entries to choose among when a write finds the store too full.
@@ -15,6 +15,10 @@ const SAMPLE: usize = 256;
 const SHARE: usize = 8;
 /// Samples that one write takes at most.
 const SAMPLES: u32 = 4;
+/// A trim makes room for this share of the bound, so that the next writes need not trim again;
+const SLACK: u64 = 64;
+/// in a small store for so many entries, but at most for an eighth of the bound.
+const SMALL_STORE_SLACK: u64 = 32;
 
 impl DiskStore {
     /// Removes entries that are too old, and those worth least until the bounds hold. It looks at
@@ -85,9 +89,11 @@ impl DiskStore {
         if let Some((_fullest, others)) = folders.split_last_mut() {
             fastrand::shuffle(others);
         }
-        // A little more than needed, so that the next writes need not trim again.
         let bound = Total { entries: bounds.entries, bytes: bounds.bytes };
-        let slack = Total { entries: bounds.entries / 64, bytes: bounds.bytes / 64 };
+        let slack = Total {
+            entries: slack(bounds.entries, SMALL_STORE_SLACK),
+            bytes: slack(bounds.bytes, SMALL_STORE_SLACK * BLOCK),
+        };
         for _ in 0..SAMPLES {
             let (mut sample, mut counts) = (Vec::new(), Vec::new());
             while sample.len() < SAMPLE
@@ -117,6 +123,10 @@ impl DiskStore {
             }
         }
     }
+}
+
+fn slack(bound: u64, small: u64) -> u64 {
+    (bound / SLACK).max(small.min(bound / 8))
 }
 
 /// The lock that makes this process the only one that trims; `None` where another has it, or

@@ -77,12 +77,14 @@ fn without_locks_threads_still_lower_each_key_once() {
 #[test]
 fn a_waiter_gives_up_after_the_longest_wait() {
     let folder = tempfile::tempdir().unwrap();
-    let (config, _) = config(&folder.path().join("store"));
+    let (config, warnings) = config(&folder.path().join("store"));
     let wait = Duration::from_millis(30);
     let store = DiskStore::open(Config { longest_claim_wait: wait, ..config }).unwrap();
     let held = store.claim(key(1));
     assert!(matches!(held, Claim::Held(_)));
     assert!(matches!(store.claim(key(1)), Claim::Unheld));
+    let said = warnings.lock().unwrap().join("\n");
+    assert!(said.contains("waited 30ms") && said.contains(&key(1).to_string()), "{said}");
     drop(held);
     assert!(matches!(store.claim(key(1)), Claim::Held(_)));
     let statistics = store.statistics();

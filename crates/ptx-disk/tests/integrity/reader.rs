@@ -14,6 +14,8 @@ use crate::fixture::{entry, key, path_of, store_with, text};
 fn run(script: &str, arguments: &[&Path]) -> Option<(bool, String)> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("format").join(script);
     let Ok(output) = Command::new("python3").arg("-B").arg(script).args(arguments).output() else {
+        let required = std::env::var("PTX_REQUIRE").unwrap_or_default();
+        assert!(!required.split(',').any(|name| name.trim() == "python"), "there is no python3");
         eprintln!("skipped: there is no python3 on this machine");
         return None;
     };
