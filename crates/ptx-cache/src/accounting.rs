@@ -83,11 +83,26 @@ impl Accounting {
 
     /// Counts one entry of `weight` bytes in, if the budget holds it beside what is resident.
     pub(crate) fn reserve(&self, weight: u64, budget: Budget) -> bool {
+        self.change(budget, |resident| Resident {
+            entries: resident.entries + 1,
+            bytes: resident.bytes.saturating_add(weight),
+        })
+    }
+
+    /// Counts an entry of `weight` bytes in the place of one that was counted with `before`, if
+    /// the budget holds that.
+    pub(crate) fn exchange(&self, before: u64, weight: u64, budget: Budget) -> bool {
+        self.change(budget, |resident| Resident {
+            bytes: resident.bytes.saturating_sub(before).saturating_add(weight),
+            ..resident
+        })
+    }
+
+    fn change(&self, budget: Budget, change: impl Fn(Resident) -> Resident) -> bool {
         let budget = budget.countable();
         let fits = |packed: u64| {
-            let Resident { entries, bytes } = unpack(packed);
-            let grown = Resident { entries: entries + 1, bytes: bytes.saturating_add(weight) };
-            budget.holds(grown).then(|| pack(grown))
+            let changed = change(unpack(packed));
+            budget.holds(changed).then(|| pack(changed))
         };
         // Relaxed: the counts order nothing else.
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()

@@ -1,7 +1,7 @@
 //! The operations of the cache in memory.
 
 use std::hash::{BuildHasher, Hash};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -16,20 +16,25 @@ use crate::failures::Failures;
 use crate::flight::Flights;
 use crate::shard::Shard;
 use crate::slot::{About, Slot};
-use crate::sync::Mutex;
-use crate::{Config, EntryReport, Event, Listener, Made, Pinned, Snapshot, Weigh};
+use crate::sync::{Mutex, Ordering, fence};
+use crate::{Config, EntryReport, Event, Listener, Made, Pinned, Resident, Snapshot, Weigh};
+
+/// How often an insertion makes room before it goes without being kept: others may take each
+/// time what it made.
+const MOST_ATTEMPTS: u32 = 16;
 
 /// A cache in memory: hits without a lock, one making of a value per key, exact accounting.
 ///
 /// Keys are plain values, hashed by `S`; keys of `ptx-key` are digests already and cost nothing to
 /// hash. Values are cloned out, so they are `Arc`s or the like: cloning must be cheap and must not
-/// panic.
+/// panic. Comparing and hashing a key, cloning and weighing a value happen under locks of the
+/// cache: none of them may call it.
 ///
 /// Dropping a value that was retired happens later, on whichever thread of the process next
 /// passes an epoch: a value's drop must not block on what a caller of this cache may hold.
 ///
 /// ```
-/// use std::sync::Arc;
+/// use std::sync::{Arc, OnceLock};
 /// use ptx_cache::{Cache, Config, Made};
 /// use ptx_key::PtxKey;
 ///
@@ -52,7 +57,7 @@ pub struct Cache<K: 'static, V: 'static, S = BuildKeyHasher> {
     /// Held by the one thread that chooses who stays.
     pub(crate) choosing: Mutex<()>,
     pub(crate) counts: Counts,
-    listener: Option<Arc<dyn Listener<K>>>,
+    listener: OnceLock<Arc<dyn Listener<K>>>,
 }
 
 impl<K, V> Cache<K, V>
@@ -87,22 +92,23 @@ where
             clock: Clock::start(),
             choosing: Mutex::new(()),
             counts: Counts::default(),
-            listener: None,
+            listener: OnceLock::new(),
         }
     }
 
-    /// The same cache, whose events `listener` hears.
+    /// The same cache, whose events `listener` hears. The first listener stays.
     #[must_use]
     pub fn heard_by(self, listener: Arc<dyn Listener<K>>) -> Self {
-        Self { listener: Some(listener), ..self }
+        self.listener.get_or_init(|| listener);
+        self
     }
 
     pub(crate) fn is_heard(&self) -> bool {
-        self.listener.is_some()
+        self.listener.get().is_some()
     }
 
     pub(crate) fn tell(&self, event: Event<'_, K>) {
-        if let Some(listener) = &self.listener {
+        if let Some(listener) = self.listener.get() {
             listener.hear(&event);
         }
     }
@@ -136,7 +142,8 @@ where
     }
 
     /// Makes `made` the value of `key`, in place of the one there was. Whether it was kept: what
-    /// alone exceeds the budget is not.
+    /// alone exceeds the budget is not, and then `key` has no value. A value without a cost counts
+    /// as one that costs nothing to make again, and is the first to go.
     pub fn insert(&self, key: K, made: Made<V>) -> bool {
         self.publish(key, made, Duration::ZERO)
     }
@@ -167,11 +174,11 @@ where
 
     /// Changes the settings. A smaller budget is met before this returns.
     pub fn reconfigure(&self, config: Config) {
-        let budget = config.budget;
-        self.config.store(Arc::new(config));
-        if !budget.holds(self.accounting.resident()) {
-            self.make_room(None);
+        if config.failures.is_none() {
+            self.failures.clear();
         }
+        self.config.store(Arc::new(config));
+        self.keep_to_budget();
     }
 
     /// The settings in force.
@@ -179,7 +186,8 @@ where
         self.config.load_full()
     }
 
-    /// Every resident entry, in no order.
+    /// Every resident entry, in no order. One that is being replaced at the same time may be
+    /// listed with both its values.
     pub fn entries(&self) -> Vec<EntryReport<K>> {
         let guard = pin();
         let tick = self.clock.tick();
@@ -207,14 +215,12 @@ where
         }
     }
 
+    /// Makes `made` the value of `key` if the budget allows it, and room if it must. Whether it
+    /// was kept; if not, `key` has no value.
     pub(crate) fn publish(&self, key: K, made: Made<V>, took: Duration) -> bool {
         self.failures.forget(&key);
-        let weight = made.value.weight();
-        if !self.reserve(weight) {
-            self.counts.not_kept.add(1);
-            return false;
-        }
         let hash = self.hash(&key);
+        let weight = made.value.weight();
         let family = made.family.map_or(hash, |family| family.prefix());
         let about = About {
             cost: made.cost.unwrap_or(took),
@@ -226,13 +232,45 @@ where
             born_seconds: self.clock.seconds(),
         };
         let tick = self.clock.inserted(self.config.load().half_life);
-        let slot = Slot::new(key, made.value, about, tick);
-        let guard = pin();
+        let mut slot = Slot::new(key, made.value, about, tick);
         let shard = &self.shards[self.shard_number(hash)];
-        if let Some(old) = shard.insert(hash, slot, |key| self.hash(key), &guard) {
-            self.accounting.release(old.value.weight());
+        for _ in 0..MOST_ATTEMPTS {
+            let budget = self.config.load().budget.countable();
+            let admits = |replaced: Option<&Slot<K, V>>| match replaced {
+                Some(before) => self.accounting.exchange(before.value.weight(), weight, budget),
+                None => self.accounting.reserve(weight, budget),
+            };
+            match shard.insert(hash, slot, |key| self.hash(key), admits, &pin()) {
+                Ok(()) => {
+                    self.keep_to_budget();
+                    return true;
+                }
+                Err(refused) => slot = refused,
+            }
+            if !budget.holds(Resident { entries: 1, bytes: weight }) {
+                break;
+            }
+            self.make_room(Some(weight));
         }
-        true
+        // The old value is not the key's any more.
+        self.remove(&key);
+        self.counts.not_kept.add(1);
+        false
+    }
+
+    /// Retires residents if there are more than the budget in force holds.
+    ///
+    /// An insertion calls this after it has published, and `reconfigure` after it has stored: of
+    /// the two, by the fence, the later one sees what the other did, and nothing that one of them
+    /// could not see yet stays over the budget.
+    fn keep_to_budget(&self) {
+        fence(Ordering::SeqCst);
+        for _ in 0..MOST_ATTEMPTS {
+            if self.config.load().budget.countable().holds(self.accounting.resident()) {
+                return;
+            }
+            self.make_room(None);
+        }
     }
 
     #[inline]

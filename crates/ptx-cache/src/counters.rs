@@ -20,7 +20,7 @@ pub(crate) struct Lookups {
     cleared: Mutex<Sums>,
 }
 
-/// Sums over all threads. They wrap around.
+/// Sums over all threads. They saturate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sums {
     pub(crate) hits: u64,
@@ -53,20 +53,21 @@ impl Lookups {
         let cleared = *lock(&self.cleared);
         let totals = self.totals();
         Sums {
-            hits: totals.hits.wrapping_sub(cleared.hits),
-            misses: totals.misses.wrapping_sub(cleared.misses),
-            saved_micros: totals.saved_micros.wrapping_sub(cleared.saved_micros),
+            hits: totals.hits.saturating_sub(cleared.hits),
+            misses: totals.misses.saturating_sub(cleared.misses),
+            saved_micros: totals.saved_micros.saturating_sub(cleared.saved_micros),
         }
     }
 
     pub(crate) fn clear(&self) {
-        *lock(&self.cleared) = self.totals();
+        let mut cleared = lock(&self.cleared);
+        *cleared = self.totals();
     }
 
     fn totals(&self) -> Sums {
         self.threads.iter().fold(Sums::default(), |sums, thread| {
             let grown =
-                |sum: u64, count: &AtomicU64| sum.wrapping_add(count.load(Ordering::Relaxed));
+                |sum: u64, count: &AtomicU64| sum.saturating_add(count.load(Ordering::Relaxed));
             Sums {
                 hits: grown(sums.hits, &thread.hits),
                 misses: grown(sums.misses, &thread.misses),
@@ -94,7 +95,7 @@ impl ThreadLookups {
 fn add(count: &AtomicU64, more: u64) -> u64 {
     // Only the count's own thread stores here, so the two steps lose nothing. Relaxed: a count
     // orders nothing else.
-    let sum = count.load(Ordering::Relaxed).wrapping_add(more);
+    let sum = count.load(Ordering::Relaxed).saturating_add(more);
     count.store(sum, Ordering::Relaxed);
     sum
 }
@@ -110,8 +111,15 @@ impl Default for Count {
 }
 
 impl Count {
+    /// Saturates.
     pub(crate) fn add(&self, more: u64) {
-        self.0.fetch_add(more, Ordering::Relaxed);
+        let grown = |count: u64| Some(count.saturating_add(more));
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown);
+    }
+
+    /// Takes back one that was added.
+    pub(crate) fn take_back(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub(crate) fn get(&self) -> u64 {
@@ -129,6 +137,8 @@ pub(crate) struct Counts {
     pub(crate) lookups: Lookups,
     pub(crate) made: Count,
     pub(crate) coalesced: Count,
+    /// Not a sum but a level: it is never cleared.
+    waiting: Count,
     pub(crate) failed: Count,
     pub(crate) recalled: Count,
     pub(crate) evicted_entries: Count,
@@ -136,7 +146,21 @@ pub(crate) struct Counts {
     pub(crate) not_kept: Count,
 }
 
+/// A request that is counted as waiting until this is dropped.
+pub(crate) struct CountedWait<'c>(&'c Count);
+
+impl Drop for CountedWait<'_> {
+    fn drop(&mut self) {
+        self.0.take_back();
+    }
+}
+
 impl Counts {
+    pub(crate) fn one_waits(&self) -> CountedWait<'_> {
+        self.waiting.add(1);
+        CountedWait(&self.waiting)
+    }
+
     pub(crate) fn clear(&self) {
         self.lookups.clear();
         let rare = [
@@ -159,6 +183,7 @@ impl Counts {
             saved: Duration::from_micros(saved_micros),
             made: self.made.get(),
             coalesced: self.coalesced.get(),
+            waiting: self.waiting.get(),
             failed: self.failed.get(),
             recalled_failures: self.recalled.get(),
             evicted_entries: self.evicted_entries.get(),

@@ -17,7 +17,8 @@ use crate::sync::{AtomicBool, Mutex, Ordering, lock};
 ///
 /// Whatever `is_deterministic` says, an error in whose chain of sources there is a
 /// [`std::io::Error`] or a [`TryReserveError`] is not remembered: the next attempt may find the
-/// file, the memory or the time. A panic, a refused wait and a tier's failure never are.
+/// file, the memory or the time. A panic, a refused wait and a tier's failure never are, even where
+/// a lowering passes on what a request of its own got.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -65,11 +66,11 @@ impl fmt::Debug for FailureMemory {
 
 /// The failures of one cache.
 ///
-/// **Bounded.** Every failure in `of_key` has its place in `order`, and `order` is cut to the most
-/// that are remembered before one is added.
+/// **Bounded.** `order` holds the keys of `of_key`, each once, and is cut to the most that are
+/// remembered before one is added.
 #[derive(Debug)]
 pub(crate) struct Failures<K, S> {
-    /// Whether there may be any: all that a miss reads where there are none.
+    /// Whether there are any: all that a miss reads where there are none.
     any: AtomicBool,
     remembered: Mutex<Remembered<K, S>>,
 }
@@ -77,8 +78,8 @@ pub(crate) struct Failures<K, S> {
 #[derive(Debug)]
 struct Remembered<K, S> {
     of_key: HashMap<K, (CacheError, Instant), S>,
-    /// Until when, and of which key; the oldest first. What was forgotten in the meantime stays.
-    order: VecDeque<(Instant, K)>,
+    /// The oldest first.
+    order: VecDeque<K>,
 }
 
 impl<K, S> Failures<K, S>
@@ -98,9 +99,15 @@ where
         if !self.any.load(Ordering::Relaxed) {
             return None;
         }
-        let remembered = lock(&self.remembered);
-        let (error, until) = remembered.of_key.get(key)?;
-        (now < *until).then(|| error.clone())
+        {
+            let remembered = lock(&self.remembered);
+            let (error, until) = remembered.of_key.get(key)?;
+            if now < *until {
+                return Some(error.clone());
+            }
+        }
+        self.forget(key);
+        None
     }
 
     /// Remembers `error` from `now` on, if it is one to remember.
@@ -116,32 +123,46 @@ where
         if memory.most == 0 || may_pass(&**source) || !(memory.is_deterministic)(&**source) {
             return;
         }
+        self.forget(&key);
+        // Dropped after the lock: an error's drop is the caller's code.
+        let mut forgotten = Vec::new();
         let mut remembered = lock(&self.remembered);
         let Remembered { of_key, order } = &mut *remembered;
-        while let Some((until, oldest)) = order.front()
-            && (order.len() >= memory.most || *until <= now)
-        {
-            if of_key.get(oldest).is_some_and(|(_, newest)| newest == until) {
-                of_key.remove(oldest);
+        while let Some(oldest) = order.front() {
+            let is_over = of_key.get(oldest).is_none_or(|(_, until)| *until <= now);
+            if order.len() < memory.most && !is_over {
+                break;
             }
+            forgotten.extend(of_key.remove(oldest));
             order.pop_front();
         }
-        order.push_back((until, key));
+        order.push_back(key);
         of_key.insert(key, (error.clone(), until));
         self.any.store(true, Ordering::Relaxed);
+        drop(remembered);
     }
 
     pub(crate) fn forget(&self, key: &K) {
-        if self.any.load(Ordering::Relaxed) {
-            lock(&self.remembered).of_key.remove(key);
+        if !self.any.load(Ordering::Relaxed) {
+            return;
         }
+        let mut remembered = lock(&self.remembered);
+        let forgotten = remembered.of_key.remove(key);
+        if forgotten.is_some() {
+            remembered.order.retain(|other| other != key);
+            self.any.store(!remembered.order.is_empty(), Ordering::Relaxed);
+        }
+        // An error's drop is the caller's code.
+        drop(remembered);
     }
 
     pub(crate) fn clear(&self) {
         let mut remembered = lock(&self.remembered);
-        remembered.of_key.clear();
         remembered.order.clear();
         self.any.store(false, Ordering::Relaxed);
+        let errors: Vec<_> = remembered.of_key.drain().collect();
+        drop(remembered);
+        drop(errors);
     }
 }
 
@@ -149,7 +170,11 @@ where
 fn may_pass(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
-        if error.is::<std::io::Error>() || error.is::<TryReserveError>() {
+        let of_the_cache = error.downcast_ref::<CacheError>();
+        if error.is::<std::io::Error>()
+            || error.is::<TryReserveError>()
+            || of_the_cache.is_some_and(|error| !matches!(error, CacheError::Lowering(_)))
+        {
             return true;
         }
         next = error.source();
@@ -207,6 +232,7 @@ mod tests {
             CacheError::Panicked,
             CacheError::Circle,
             CacheError::Reentry,
+            CacheError::Lowering(Arc::new(CacheError::Circle)),
         ];
         for error in &passing {
             failures.remember(1, error, &everything, now);
@@ -233,8 +259,8 @@ mod tests {
             failures.forget(&(turn % 2));
         }
         let remembered = lock(&failures.remembered);
-        assert!(remembered.of_key.is_empty());
-        assert!(remembered.order.len() <= 8);
+        assert!(remembered.of_key.is_empty() && remembered.order.is_empty());
+        assert!(!failures.any.load(Ordering::Relaxed));
     }
 
     #[test]

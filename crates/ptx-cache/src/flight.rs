@@ -12,11 +12,14 @@
 //! leader that is dropped while it makes nothing, as an async request may be, abandons its flight:
 //! its waiters go back to step 1, where one of them leads.
 
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hash};
-use std::sync::Arc;
 #[cfg(feature = "async")]
-use std::task::Poll;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Waker;
+#[cfg(feature = "async")]
+use std::task::{Context, Poll};
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -36,8 +39,10 @@ pub(crate) struct Flight<V> {
 #[derive(Debug)]
 struct State<V> {
     end: Option<End<V>>,
-    /// Of those who wait without a thread.
-    wakers: Vec<Waker>,
+    /// Of those who wait without a thread, by their numbers.
+    wakers: BTreeMap<u64, Waker>,
+    /// How many ever waited so.
+    numbers: u64,
 }
 
 /// How a flight ended.
@@ -107,7 +112,7 @@ where
             Entry::Vacant(vacant) => {
                 let flight = Arc::new(Flight {
                     lead: Lead::begin(),
-                    state: Mutex::new(State { end: None, wakers: Vec::new() }),
+                    state: Mutex::new(State { end: None, wakers: BTreeMap::new(), numbers: 0 }),
                     ended: Condvar::new(),
                 });
                 vacant.insert(Arc::clone(&flight));
@@ -146,19 +151,67 @@ impl<V: Clone> Flight<V> {
         };
         WaitGraph::of_process().wait(Lead::running(), &self.lead).map_err(refused)
     }
+}
 
-    /// The end of the flight, or `waker` is woken at it.
-    #[cfg(feature = "async")]
-    pub(crate) fn poll_end(&self, waker: &Waker) -> Poll<End<V>> {
-        let mut state = lock(&self.state);
+/// A wait without a thread: a future of the flight's end. Dropping it leaves nothing behind.
+#[cfg(feature = "async")]
+pub(crate) struct Parked<'f, V> {
+    flight: &'f Flight<V>,
+    number: Option<u64>,
+}
+
+#[cfg(feature = "async")]
+impl<V> Flight<V> {
+    pub(crate) fn park(&self) -> Parked<'_, V> {
+        Parked { flight: self, number: None }
+    }
+}
+
+#[cfg(feature = "async")]
+impl<V: Clone> Future for Parked<'_, V> {
+    type Output = End<V>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<End<V>> {
+        let waker = context.waker().clone();
+        let mut state = lock(&self.flight.state);
         if let Some(end) = &state.end {
             return Poll::Ready(end.clone());
         }
-        // One task may be polled, or give up and come again, any number of times.
-        if !state.wakers.iter().any(|known| known.will_wake(waker)) {
-            state.wakers.push(waker.clone());
-        }
+        let number = self.number.unwrap_or(state.numbers);
+        state.numbers = state.numbers.max(number + 1);
+        let before = state.wakers.insert(number, waker);
+        drop(state);
+        // Only now: a waker's drop is the runtime's code.
+        drop(before);
+        self.number = Some(number);
         Poll::Pending
+    }
+}
+
+#[cfg(feature = "async")]
+impl<V> Drop for Parked<'_, V> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            let waker = lock(&self.flight.state).wakers.remove(&number);
+            drop(waker);
+        }
+    }
+}
+
+/// Wakers that are all woken, even if one of them panics.
+struct Waking(BTreeMap<u64, Waker>);
+
+impl Waking {
+    fn wake_all(&mut self) {
+        while let Some((_, waker)) = self.0.pop_first() {
+            waker.wake();
+        }
+    }
+}
+
+impl Drop for Waking {
+    fn drop(&mut self) {
+        self.wake_all();
     }
 }
 
@@ -200,12 +253,12 @@ where
         };
         // First, so that a waiter who asks anew when it wakes does not meet this flight again.
         lock(&self.flights.aloft).remove(&self.key);
-        let wakers = {
+        let mut waking = {
             let mut state = lock(&self.flight.state);
             state.end = Some(end);
-            std::mem::take(&mut state.wakers)
+            Waking(std::mem::take(&mut state.wakers))
         };
         self.flight.ended.notify_all();
-        wakers.into_iter().for_each(Waker::wake);
+        waking.wake_all();
     }
 }

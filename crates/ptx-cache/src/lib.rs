@@ -28,8 +28,9 @@
 //!
 //! # What it promises
 //!
-//! - A hit takes no lock, allocates nothing, and writes only its own thread's counter and, until
-//!   an entry's count of uses is full, that count.
+//! - A hit takes no lock, allocates nothing, and writes only its own thread's counters and, until
+//!   an entry's count of uses is full, that count. (A thread's first hit makes its counters; and
+//!   each 128th pin of a thread may drop what any thread has retired: it does so under no lock.)
 //! - A lowering runs outside every lock, in the thread that asked. Only those who ask for the same
 //!   key wait for it, parked, and they wake before the tiers are written. If it fails or panics they
 //!   wake with an error, and the next request lowers again. A lowering may ask for other keys;
@@ -64,7 +65,8 @@
 //! # Costs
 //!
 //! An entry of [`PtxCache`] takes one 64-byte slot and one tag byte, in tables that are between
-//! 7/16 and 7/8 full: 75 to 150 bytes an entry beside the text.
+//! 7/16 and 7/8 full while the cache grows: 75 to 150 bytes an entry beside the text. A table does
+//! not shrink but by `clear`.
 //!
 //! # Dependencies
 //!

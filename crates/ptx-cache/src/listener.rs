@@ -50,6 +50,13 @@ pub enum Event<'e, K> {
         /// What the tier said.
         error: &'e (dyn std::error::Error + Send + Sync + 'static),
     },
+    /// A hit could not be verified, because lowering its key again failed. It was served.
+    NotVerified {
+        /// The key.
+        key: &'e K,
+        /// The lowering's error.
+        error: &'e CacheError,
+    },
     /// A value that was served is not what lowering gives now: the key leaves out something that
     /// the lowering depends on. See
     /// [`PtxCache::set_verified_share`](crate::PtxCache::set_verified_share).
@@ -67,8 +74,9 @@ pub enum Event<'e, K> {
 
 /// Hears of events, in the thread that caused them, before the call that caused them returns.
 ///
-/// No lock of the cache is held: a listener may call the cache. It should be quick, since the
-/// request waits for it, and it must not panic.
+/// No lock of the cache is held, so a listener may call the cache; where it asks for the very key
+/// that is being made, it gets [`CacheError::Reentry`]. It should be quick, since the request waits
+/// for it, and it must not panic.
 pub trait Listener<K>: Send + Sync + 'static {
     /// Called once an event.
     fn hear(&self, event: &Event<'_, K>);

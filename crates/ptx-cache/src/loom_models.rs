@@ -1,7 +1,8 @@
 //! Models of the small cores, run under the interleavings and reorderings that loom explores:
 //! `RUSTFLAGS="--cfg loom --cfg crossbeam_loom" cargo test -p ptx-cache --release --lib loom_models`.
 //!
-//! Each model names the weakenings of the code that were tried and that it catches.
+//! `cargo xtask mutation ptx-cache` weakens the code one place at a time (the places are listed in
+//! `xtask/src/mutation/weakenings.rs`) and says which model notices.
 
 use std::sync::Arc;
 
@@ -45,7 +46,7 @@ fn slot(key: u64, value: Watched) -> Slot<u64, Watched> {
 
 fn insert(shard: &Shard<u64, Watched>, key: u64, number: u64) {
     let guard = crossbeam_epoch::pin();
-    shard.insert(key, slot(key, Watched::new(number).0), |key| *key, &guard);
+    let _ = shard.insert(key, slot(key, Watched::new(number).0), |key| *key, |_| true, &guard);
 }
 
 fn result<V: Clone>(flight: &Flight<V>) -> Result<V, CacheError> {

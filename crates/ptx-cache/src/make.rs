@@ -5,7 +5,9 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::counters::Counts;
 use crate::flight::{End, Joined, Leading};
+use crate::waits::Running;
 use crate::{Cache, CacheError, Event, Made, Origin, Served, Weigh};
 
 impl<K, V, S> Cache<K, V, S>
@@ -63,7 +65,10 @@ where
             match self.join(key)? {
                 Joined::Published(value) => return Ok(Served { value, origin: Origin::Memory }),
                 Joined::Waiting(flight) => {
-                    if let Some(served) = self.waited(flight.end()) {
+                    let waits = self.counts.one_waits();
+                    let end = flight.end();
+                    drop(waits);
+                    if let Some(served) = self.waited(end) {
                         return served;
                     }
                 }
@@ -71,11 +76,12 @@ where
             }
         };
         let started = Instant::now();
+        let running = leading.run();
         let result = {
-            let _running = leading.run();
+            let _unwinds = Unwinds::new(&self.counts);
             make()
         };
-        self.finish(key, leading, result, started.elapsed())
+        self.finish(key, leading, running, result, started.elapsed())
     }
 
     /// What a request that missed finds.
@@ -90,6 +96,9 @@ where
             self.counts.recalled.add(1);
             return Err(error);
         }
+        // A pin may run what other threads retired, drops of callers' values among it. Pinned
+        // here, the look into the table under the flight lock is a nested pin, which never does.
+        let _pinned = crossbeam_epoch::pin();
         Ok(self.flights[self.shard_number(self.hash(&key))].join(key, || self.resident(&key)))
     }
 
@@ -109,11 +118,13 @@ where
         Some(result.map(|value| Served { value, origin: Origin::Coalesced }))
     }
 
-    /// Publishes and lands what came of a making.
+    /// Publishes and lands what came of a making. It runs until it has landed: publishing calls
+    /// the retention and the listener, and if these ask for the key, that is re-entry.
     pub(crate) fn finish(
         &self,
         key: K,
         leading: Leading<'_, K, V, S>,
+        running: Running,
         result: Result<Made<V>, CacheError>,
         took: Duration,
     ) -> Result<Served<V>, CacheError> {
@@ -125,6 +136,7 @@ where
                 let (bytes, cost) = (value.weight(), made.cost.unwrap_or(took));
                 let kept = self.publish(key, made, took);
                 leading.land(Ok(value.clone()));
+                drop(running);
                 self.tell(Event::Made { key: &key, bytes, cost, kept });
                 Ok(Served { value, origin: Origin::Made })
             }
@@ -134,6 +146,7 @@ where
                     self.failures.remember(key, &error, memory, Instant::now());
                 }
                 leading.land(Err(error.clone()));
+                drop(running);
                 self.tell(Event::Failed { key: &key, error: &error });
                 Err(error)
             }
@@ -141,7 +154,32 @@ where
     }
 }
 
-/// A lowering's own error as the cache's.
+/// Counts a making that panics.
+pub(crate) struct Unwinds<'c> {
+    counts: &'c Counts,
+    before: bool,
+}
+
+impl<'c> Unwinds<'c> {
+    pub(crate) fn new(counts: &'c Counts) -> Self {
+        Self { counts, before: std::thread::panicking() }
+    }
+}
+
+impl Drop for Unwinds<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.before {
+            self.counts.lookups.of_thread().missed();
+            self.counts.failed.add(1);
+        }
+    }
+}
+
+/// A lowering's own error as the cache's. What the cache said to a request within the lowering,
+/// and the lowering passed on, stays as it was.
 pub(crate) fn lowering_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> CacheError {
-    CacheError::Lowering(Arc::from(error.into()))
+    match error.into().downcast::<CacheError>() {
+        Ok(own) => *own,
+        Err(error) => CacheError::Lowering(Arc::from(error)),
+    }
 }

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::time::Instant;
 
 use crate::flight::{End, Flight, Joined};
-use crate::make::lowering_error;
+use crate::make::{Unwinds, lowering_error};
 use crate::{Cache, CacheError, Made, Origin, Served, Weigh};
 
 impl<K, V, S> Cache<K, V, S>
@@ -22,7 +22,8 @@ where
     /// Tasks and threads wait for each other's makings alike. A request may be dropped at any
     /// time: if it was making the value, one of those who wait takes over with its own `make`.
     /// A thread that waits, with [`get_or_make`](Self::get_or_make), for a making that only this
-    /// same thread would poll waits for ever: tasks should use this call.
+    /// same thread would poll waits for ever: tasks should use this call. So does a task that holds
+    /// a request which makes, polls it no more, and awaits another for the same key.
     ///
     /// # Errors
     ///
@@ -60,7 +61,10 @@ where
             match self.join(key)? {
                 Joined::Published(value) => return Ok(Served { value, origin: Origin::Memory }),
                 Joined::Waiting(flight) => {
-                    if let Some(served) = self.waited(end_of(&flight).await) {
+                    let waits = self.counts.one_waits();
+                    let end = end_of(&flight).await;
+                    drop(waits);
+                    if let Some(served) = self.waited(end) {
                         return served;
                     }
                 }
@@ -71,18 +75,21 @@ where
         let mut making = pin!(make());
         let result = poll_fn(|context| {
             let running = leading.run();
+            let unwinds = Unwinds::new(&self.counts);
             let polled = making.as_mut().poll(context);
+            drop(unwinds);
             leading.pause(running);
             polled
         })
         .await;
-        self.finish(key, leading, result, started.elapsed())
+        let running = leading.run();
+        self.finish(key, leading, running, result, started.elapsed())
     }
 }
 
 async fn end_of<V: Clone>(flight: &Flight<V>) -> Result<End<V>, CacheError> {
     let _waiting = flight.enter()?;
-    Ok(poll_fn(|context| flight.poll_end(context.waker())).await)
+    Ok(flight.park().await)
 }
 
 #[cfg(test)]

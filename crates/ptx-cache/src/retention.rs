@@ -24,8 +24,8 @@ pub struct Candidate {
 
 /// Chooses which entries stay.
 ///
-/// Called by an insertion that meets a full budget, under no lock that a hit or another key's
-/// lowering waits for.
+/// Called by an insertion that meets a full budget, under a lock that other insertions which need
+/// room wait for, and no hit. It must not call the cache.
 pub trait Retention: Send + Sync + 'static {
     /// The positions in `candidates` of those that stay. The cache retires the others, and of
     /// these as many of the last ones as the budget does not hold. Positions that are out of

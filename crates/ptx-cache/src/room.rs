@@ -10,32 +10,12 @@ use crate::slot::Slot;
 use crate::sync::lock;
 use crate::{Budget, Cache, Candidate, Event, Resident, Weigh};
 
-/// How often an insertion makes room before it goes without being kept: others may take each
-/// time what it made.
-const MOST_ATTEMPTS: u32 = 16;
-
 impl<K, V, S> Cache<K, V, S>
 where
     K: Copy + Eq + Hash + Send + Sync + 'static,
     V: Weigh + Clone + Send + Sync + 'static,
     S: BuildHasher + Clone,
 {
-    /// Counts an entry of `weight` bytes in, and makes room for it where there is none. Whether
-    /// it was counted: what alone exceeds the budget is not.
-    pub(crate) fn reserve(&self, weight: u64) -> bool {
-        for _ in 0..MOST_ATTEMPTS {
-            let budget = self.config().budget;
-            if self.accounting.reserve(weight, budget) {
-                return true;
-            }
-            if !budget.countable().holds(Resident { entries: 1, bytes: weight }) {
-                return false;
-            }
-            self.make_room(Some(weight));
-        }
-        false
-    }
-
     /// Retires residents down to the low water, with room for an entry of `incoming` bytes on top.
     ///
     /// Listeners hear of what was retired after the lock is released: they may call the cache.

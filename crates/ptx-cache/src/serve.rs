@@ -8,17 +8,10 @@ use ptx_key::PtxKey;
 
 use crate::make::lowering_error;
 use crate::ptx_cache::nanos;
-use crate::tiers::{Claims, Found};
+use crate::tiers::{Claims, Found, Unwritten};
 use crate::{
     Artifact, CacheError, Event, Lowered, Made, Origin, PtxCache, ServedPtx, Source, WritePolicy,
 };
-
-/// A new artifact that memory has and the tiers do not have yet, with the claims that keep other
-/// processes waiting for it.
-pub(crate) struct Unwritten {
-    pub(crate) artifact: Artifact,
-    pub(crate) claims: Claims,
-}
 
 impl PtxCache {
     /// The text of `key`: from memory, from a tier, from another thread that is lowering it, or
@@ -27,8 +20,8 @@ impl PtxCache {
     /// `lower` runs in this thread, outside every lock, and may ask for other keys. It gives a
     /// `String`, an `Arc<str>`, or a [`Lowered`] with the trace to keep beside the text.
     ///
-    /// Others who wait for the same text get it as soon as it is lowered. This call then writes it
-    /// to the tiers before it returns; where the [`WritePolicy`] makes a failed write an error, they
+    /// Others who wait for the same text get it as soon as it is there. This call then writes it
+    /// to the tiers that lack it before it returns; where the [`WritePolicy`] makes a failed write an error, they
     /// wait for that too.
     ///
     /// # Errors
@@ -90,32 +83,38 @@ impl PtxCache {
         L: Into<Lowered>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
+        let mut lower = Some(lower);
         let mut source = Source::Lowered;
         let mut unwritten = None;
         let served = self.memory().get_or_try(*key, || match self.tiers.find(key) {
             Ok(found) => {
                 let (made, tier) = self.loaded(key, &found);
-                if self.verification.is_due() {
-                    self.verify(key, &made.value, lower);
-                }
                 source = Source::Tier(tier);
+                unwritten = Some(Unwritten::Found(found));
                 Ok(made)
             }
             Err(claims) => {
                 let started = Instant::now();
                 let lowered = {
                     let _span = tracing::debug_span!("lowering", %key).entered();
+                    // Taken here only, and a making runs once.
+                    let lower = lower.take().ok_or(CacheError::Panicked)?;
                     lower().map_err(lowering_error)?.into()
                 };
                 let artifact = self.lowered(lowered, started);
                 let made = made(&artifact);
-                unwritten = self.written_first(key, Unwritten { artifact, claims })?;
+                unwritten = self.written_first(key, artifact, claims)?;
                 Ok(made)
             }
         })?;
-        if let Some(Unwritten { artifact, claims: _held }) = &unwritten {
-            // A failure is counted and told of, and the policy says that it is not an error.
-            let _ = self.tiers.write(key, artifact);
+        if let Some(unwritten) = &unwritten {
+            self.tiers.catch_up(key, unwritten);
+        }
+        if let (Source::Tier(_), Origin::Made) = (&source, served.origin)
+            && self.verification.is_due()
+            && let Some(lower) = lower
+        {
+            self.verify(key, &served.value, lower);
         }
         Ok(ServedPtx { text: served.value, source: source_of(served.origin, source) })
     }
@@ -164,13 +163,14 @@ impl PtxCache {
     pub(crate) fn written_first(
         &self,
         key: &PtxKey,
-        unwritten: Unwritten,
+        artifact: Artifact,
+        claims: Claims,
     ) -> Result<Option<Unwritten>, CacheError> {
-        if self.tiers.policy().writes == WritePolicy::Ignore {
-            return Ok(Some(unwritten));
+        if self.tiers.policy().writes != WritePolicy::Ignore {
+            self.tiers.write(key, &artifact)?;
+            return Ok(None);
         }
-        self.tiers.write(key, &unwritten.artifact)?;
-        Ok(None)
+        Ok(Some(Unwritten::New { artifact, _claims: claims }))
     }
 }
 

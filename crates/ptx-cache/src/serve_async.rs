@@ -4,23 +4,28 @@
 //! whatever the runtime.
 
 use std::error::Error;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
-use blocking::unblock;
+use blocking::{Task, unblock};
 use ptx_key::PtxKey;
 use tracing::Instrument;
 
 use crate::make::lowering_error;
-use crate::serve::{Unwritten, made, source_of};
-use crate::tiers::{Claims, Found};
-use crate::{CacheError, Lowered, PtxCache, ServedPtx, Source, WritePolicy};
+use crate::serve::{made, source_of};
+use crate::tiers::{Claims, Found, Tiers, Unwritten};
+use crate::waits::Lead;
+use crate::{Artifact, CacheError, Lowered, Origin, PtxCache, ServedPtx, Source, WritePolicy};
 
 impl PtxCache {
     /// [`get_or_lower`](Self::get_or_lower) for async tasks, on any runtime or none.
     ///
     /// The tiers are asked on a pool of threads, never on the task's. The request may be dropped
-    /// at any time: if it was lowering, one of those who wait takes over with its own `lower`.
+    /// at any time: if it was lowering, one of those who wait takes over with its own `lower`; if
+    /// it was writing to the tiers, that goes on without it.
     ///
     /// # Errors
     ///
@@ -61,67 +66,137 @@ impl PtxCache {
         L: Into<Lowered>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        let span = || tracing::debug_span!("lowering", %key);
-        let lower =
-            || async { lower().instrument(span()).await.map(Into::into).map_err(lowering_error) };
+        let mut lower = Some(async move || {
+            let lowered = lower().await;
+            lowered.map(Into::into).map_err(lowering_error)
+        });
         if let Some(text) = self.memory().resident(key) {
-            if self.verification.is_due() {
-                self.compare(key, &text, lower().await);
+            if self.verification.is_due()
+                && let Some(lower) = lower
+            {
+                self.verify_async(key, &text, lower()).await;
             }
             return Ok(ServedPtx { text, source: Source::Memory });
         }
         let mut source = Source::Lowered;
         let mut unwritten = None;
-        let make = || async {
-            match self.find(key).await {
-                Ok(found) => {
-                    let (made, tier) = self.loaded(key, &found);
-                    if self.verification.is_due() {
-                        self.compare(key, &made.value, lower().await);
+        let served = self
+            .memory()
+            .get_or_try_async(*key, || async {
+                match self.find(key).await {
+                    Ok(found) => {
+                        let (made, tier) = self.loaded(key, &found);
+                        source = Source::Tier(tier);
+                        unwritten = Some(Unwritten::Found(found));
+                        Ok(made)
                     }
-                    source = Source::Tier(tier);
-                    Ok(made)
-                }
-                Err(claims) => {
-                    let started = Instant::now();
-                    let artifact = self.lowered(lower().await?, started);
-                    let made = made(&artifact);
-                    let new = Unwritten { artifact, claims };
-                    if self.tiers.policy().writes == WritePolicy::Ignore {
-                        unwritten = Some(new);
-                    } else {
-                        self.write(key, new).await?;
+                    Err(claims) => {
+                        let started = Instant::now();
+                        // Taken here only, and a making runs once.
+                        let lower = lower.take().ok_or(CacheError::Panicked)?;
+                        let span = tracing::debug_span!("lowering", %key);
+                        let artifact = self.lowered(lower().instrument(span).await?, started);
+                        let made = made(&artifact);
+                        unwritten = self.written_first_async(key, artifact, claims).await?;
+                        Ok(made)
                     }
-                    Ok(made)
                 }
-            }
-        };
-        let served = self.memory().get_or_try_async(*key, make).await?;
+            })
+            .await?;
         if let Some(unwritten) = unwritten {
-            // A failure is counted and told of, and the policy says that it is not an error.
-            let _ = self.write(key, unwritten).await;
+            let key = *key;
+            self.with_tiers_apart(move |tiers| tiers.catch_up(&key, &unwritten)).await;
+        }
+        if let (Source::Tier(_), Origin::Made) = (&source, served.origin)
+            && self.verification.is_due()
+            && let Some(lower) = lower
+        {
+            self.verify_async(key, &served.value, lower()).await;
         }
         Ok(ServedPtx { text: served.value, source: source_of(served.origin, source) })
     }
 
     async fn find(&self, key: &PtxKey) -> Result<Found, Claims> {
-        if self.tiers.is_empty() {
-            return self.tiers.find(key);
-        }
-        let (tiers, key) = (Arc::clone(&self.tiers), *key);
-        unblock(move || tiers.find(&key)).await
+        let key = *key;
+        self.with_tiers_apart(move |tiers| tiers.find(&key)).await
     }
 
-    async fn write(&self, key: &PtxKey, unwritten: Unwritten) -> Result<(), CacheError> {
-        if self.tiers.is_empty() {
-            return Ok(());
+    /// [`written_first`](Self::written_first) for tasks.
+    async fn written_first_async(
+        &self,
+        key: &PtxKey,
+        artifact: Artifact,
+        claims: Claims,
+    ) -> Result<Option<Unwritten>, CacheError> {
+        if self.tiers.policy().writes == WritePolicy::Ignore {
+            return Ok(Some(Unwritten::New { artifact, _claims: claims }));
         }
-        let (tiers, key) = (Arc::clone(&self.tiers), *key);
-        unblock(move || {
-            let Unwritten { artifact, claims: _held } = &unwritten;
-            tiers.write(&key, artifact)
+        let key = *key;
+        self.with_tiers_apart(move |tiers| {
+            let _held = claims;
+            tiers.write(&key, &artifact)
         })
         .await
+        .map(|()| None)
+    }
+
+    /// Lowers `key` again and compares with the text that is being served.
+    async fn verify_async(
+        &self,
+        key: &PtxKey,
+        served: &str,
+        lowering: impl Future<Output = Result<Lowered, CacheError>>,
+    ) {
+        let span = tracing::debug_span!("lowering", %key, verifies = true);
+        let lead = Lead::begin();
+        let mut lowering = pin!(lowering.instrument(span));
+        let lowered = poll_fn(|context| {
+            let _running = lead.run();
+            lowering.as_mut().poll(context)
+        });
+        let lowered = lowered.await;
+        self.compare(key, served, lowered);
+    }
+
+    /// Runs `work` on the pool of threads, as a part of the making that runs here; or here, where
+    /// there are no tiers to wait for. Once begun it is done, even if nobody awaits it any more.
+    async fn with_tiers_apart<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Tiers) -> T + Send + 'static,
+    ) -> T {
+        if self.tiers.is_empty() {
+            return work(&self.tiers);
+        }
+        let tiers = Arc::clone(&self.tiers);
+        let lead = Lead::running();
+        let apart = unblock(move || {
+            let _running = lead.as_ref().map(Lead::run);
+            work(&tiers)
+        });
+        Finished(Some(apart)).await
+    }
+}
+
+/// Work of the pool that is not cancelled when its request is dropped.
+struct Finished<T>(Option<Task<T>>);
+
+impl<T> Future for Finished<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        match &mut self.0 {
+            Some(task) => Pin::new(task).poll(context),
+            // Only `drop` takes the task.
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl<T> Drop for Finished<T> {
+    fn drop(&mut self) {
+        if let Some(task) = self.0.take() {
+            task.detach();
+        }
     }
 }
 

@@ -51,30 +51,42 @@ where
 
     /// The entry of `key`.
     #[inline]
-    pub(crate) fn get<'g>(&self, hash: u64, key: &K, guard: &'g Guard) -> Option<&'g Slot<K, V>> {
+    pub(crate) fn get<'g>(
+        &'g self,
+        hash: u64,
+        key: &K,
+        guard: &'g Guard,
+    ) -> Option<&'g Slot<K, V>> {
         self.current(guard).find(hash, key).map(|(_, slot)| slot)
     }
 
     /// Every entry that stays from the call's start to its end, and perhaps some that do not.
-    pub(crate) fn entries<'g>(&self, guard: &'g Guard) -> impl Iterator<Item = &'g Slot<K, V>> {
+    pub(crate) fn entries<'g>(&'g self, guard: &'g Guard) -> impl Iterator<Item = &'g Slot<K, V>> {
         self.current(guard).live().map(|(_, slot)| slot)
     }
 
-    /// Publishes an entry; gives back the one that it takes the place of. `hash_of` must be the
-    /// function that gave `hash`.
-    pub(crate) fn insert<'g>(
+    /// Publishes an entry, in place of the one of the same key if there is one, where `admits`
+    /// that change; otherwise gives it back. `hash_of` must be the function that gave `hash`.
+    ///
+    /// `admits` runs under the writer lock, with the entry that would be replaced.
+    pub(crate) fn insert(
         &self,
         hash: u64,
         mut slot: Slot<K, V>,
         hash_of: impl Fn(&K) -> u64,
-        guard: &'g Guard,
-    ) -> Option<&'g Slot<K, V>> {
+        admits: impl FnOnce(Option<&Slot<K, V>>) -> bool,
+        guard: &Guard,
+    ) -> Result<(), Slot<K, V>> {
         let mut occupancy = lock(&self.writer);
         let mut table = self.current(guard);
         if occupancy.used >= table.room() {
             table = self.replace(table, &mut occupancy, hash_of, guard);
         }
         let replaced = table.find(hash, &slot.key);
+        if !admits(replaced.map(|(_, before)| before)) {
+            return Err(slot);
+        }
+        // From here on nothing of the caller's runs: what was admitted is published.
         if let Some((_, before)) = replaced {
             slot.succeed(before);
         }
@@ -89,12 +101,12 @@ where
             occupancy.live -= 1;
             guard.defer(move || drop(value));
         }
-        replaced.map(|(_, slot)| slot)
+        Ok(())
     }
 
     /// Takes out the entry of `key` if `condition` holds for it.
     pub(crate) fn remove_if<'g>(
-        &self,
+        &'g self,
         hash: u64,
         key: &K,
         condition: impl FnOnce(&Slot<K, V>) -> bool,
@@ -135,7 +147,7 @@ where
     /// Moves the live entries to a table that has room for as many again before it is replaced
     /// in turn, so that a replacement is paid for by the insertions it makes room for.
     fn replace<'g>(
-        &self,
+        &'g self,
         old: Table<'g, K, V>,
         occupancy: &mut MutexGuard<'_, Occupancy>,
         hash_of: impl Fn(&K) -> u64,
@@ -153,9 +165,9 @@ where
 
     /// Puts `table` in place of the current one, which owns no value.
     fn publish_table<'g>(
-        &self,
+        &'g self,
         table: Table<'g, K, V>,
-        _locked: &Occupancy,
+        _locked: &MutexGuard<'_, Occupancy>,
         guard: &'g Guard,
     ) -> Table<'g, K, V> {
         // Release publishes the table's slots to the Acquire load in `current`.
@@ -174,7 +186,7 @@ where
     }
 
     #[inline]
-    fn current<'g>(&self, guard: &'g Guard) -> Table<'g, K, V> {
+    fn current<'g>(&'g self, guard: &'g Guard) -> Table<'g, K, V> {
         // Acquire pairs with the AcqRel swap in `publish_table`.
         let shared = self.table.load(Ordering::Acquire, guard);
         // SAFETY: the pointer was loaded under `guard` ("Pinned") and is never null: `new` sets it

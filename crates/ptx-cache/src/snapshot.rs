@@ -23,6 +23,8 @@ pub struct Snapshot {
     pub made: u64,
     /// Requests that got what another thread was making already.
     pub coalesced: u64,
+    /// Requests that wait for another's making at this moment.
+    pub waiting: u64,
     /// Requests that ended in an error, those that waited for another's included.
     pub failed: u64,
     /// Those among them that got an earlier failure again, with no making tried.

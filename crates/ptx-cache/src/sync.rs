@@ -1,18 +1,19 @@
 //! The synchronisation that the crate's cores are built on: the standard library's, or loom's
 //! when a model runs (`--cfg loom`).
 //!
-//! Locks here are never poisoned: no caller's code runs while one is held, so a panic cannot
-//! leave a half-made state behind one.
+//! Poison is passed over. What runs of the caller's under a lock is the comparing, hashing,
+//! cloning and weighing of its keys and values, and the cloning of its wakers; each such call
+//! stands before the change that it is part of, so a panic in it leaves the state as it was.
 
 #[cfg(loom)]
 pub(crate) use loom::{
-    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence},
     sync::{Condvar, Mutex, MutexGuard},
     thread_local,
 };
 #[cfg(not(loom))]
 pub(crate) use std::{
-    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence},
     sync::{Condvar, Mutex, MutexGuard},
     thread_local,
 };

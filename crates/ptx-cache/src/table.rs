@@ -234,10 +234,12 @@ impl<'t, K, V> Table<'t, K, V> {
         K: Copy,
     {
         for (_, slot) in old.live() {
+            // First: if it panics, the value still has one owner.
+            let hash = hash_of(&slot.key);
             // SAFETY: `old` is not used as an owner again, so this is the value's one owner.
             let value = unsafe { ptr::read(&raw const slot.value) };
             // SAFETY: the caller is the one writer of `self`, which has room.
-            unsafe { self.publish(hash_of(&slot.key), slot.moved(value)) };
+            unsafe { self.publish(hash, slot.moved(value)) };
         }
     }
 

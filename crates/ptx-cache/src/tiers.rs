@@ -101,6 +101,14 @@ pub(crate) struct Claims {
     _held: Vec<Box<dyn Send>>,
 }
 
+/// What the tiers are still to get of an artifact that memory has.
+pub(crate) enum Unwritten {
+    /// It is new: every tier is. The claims keep other processes waiting until then.
+    New { artifact: Artifact, _claims: Claims },
+    /// A tier had it: those above that one are.
+    Found(Found),
+}
+
 impl Tiers {
     pub(crate) fn new(stores: Vec<Arc<dyn Store>>, policy: TierPolicy) -> Self {
         let tier = |store| Tier { store, counts: TierCounts::default() };
@@ -148,8 +156,8 @@ impl Tiers {
         self.not_admitted.clear();
     }
 
-    /// The artifact from the fastest tier that has it, with which the tiers above are filled; or
-    /// claims on `key` in every tier that coordinates, to be held until the tiers have it.
+    /// The artifact from the fastest tier that has it; or claims on `key` in every tier that
+    /// coordinates, to be held until the tiers have it.
     pub(crate) fn find(&self, key: &PtxKey) -> Result<Found, Claims> {
         match self.load(key) {
             Some(found) => Ok(found),
@@ -163,7 +171,6 @@ impl Tiers {
     fn load(&self, key: &PtxKey) -> Option<Found> {
         let hit = |(number, tier): (usize, &Tier)| Some((number, self.load_from(tier, key)?));
         let (tier, artifact) = self.stack.iter().enumerate().find_map(hit)?;
-        self.fill_above(tier, key, &artifact);
         Some(Found { artifact, tier })
     }
 
@@ -173,10 +180,7 @@ impl Tiers {
         for (number, tier) in self.stack.iter().enumerate() {
             match self.claim_in(tier, key) {
                 Claim::Held(claim) => held.push(claim),
-                Claim::Published(artifact) => {
-                    self.fill_above(number, key, &artifact);
-                    return Err(Found { artifact, tier: number });
-                }
+                Claim::Published(artifact) => return Err(Found { artifact, tier: number }),
                 Claim::Unheld => {}
             }
         }
@@ -232,11 +236,16 @@ impl Tiers {
         outcome
     }
 
-    fn fill_above(&self, tier: usize, key: &PtxKey, artifact: &Artifact) {
-        for above in self.stack.iter().take(tier) {
-            // A failed fill is counted by the tier and changes nothing for the caller, whose
-            // artifact is safe where it was.
-            let _ = self.write_to(above, key, artifact, &above.counts.fills);
+    /// Gives the tiers what they do not have yet, when nobody waits for it any more. A failure is
+    /// counted and told of, and is nobody's error.
+    pub(crate) fn catch_up(&self, key: &PtxKey, unwritten: &Unwritten) {
+        match unwritten {
+            Unwritten::New { artifact, .. } => drop(self.write(key, artifact)),
+            Unwritten::Found(Found { artifact, tier }) => {
+                for above in self.stack.iter().take(*tier) {
+                    drop(self.write_to(above, key, artifact, &above.counts.fills));
+                }
+            }
         }
     }
 
@@ -258,6 +267,8 @@ impl Tiers {
             Claim::Unheld
         });
         if matches!(claim, Claim::Published(_)) {
+            // The load before the claim counted this request as a miss.
+            tier.counts.misses.take_back();
             tier.counts.hits.add(1);
         }
         claim

@@ -9,6 +9,7 @@ use ptx_key::PtxKey;
 use crate::counters::Count;
 use crate::make::lowering_error;
 use crate::sync::{AtomicU64, Ordering};
+use crate::waits::Lead;
 use crate::{CacheError, Event, Lowered, PtxCache};
 
 /// Which hits are verified, and what came of it.
@@ -31,7 +32,9 @@ impl Verification {
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         let share = self.share.load(Ordering::Relaxed);
-        share != 0 && fastrand::f64() < f64::from_bits(share)
+        // Within a lowering, verified or not, nothing is verified: each would verify what it asks
+        // for in turn, and so on down, the same things over and over.
+        share != 0 && fastrand::f64() < f64::from_bits(share) && Lead::running().is_none()
     }
 
     pub(crate) fn verified(&self) -> u64 {
@@ -50,12 +53,13 @@ impl Verification {
 
 impl PtxCache {
     /// Lowers this share of hits again, in memory and in the tiers, and compares: from 0, the
-    /// default, which costs nothing, to 1, for every hit. What is not a number counts as 0.
+    /// default, which costs nothing, to 1, for every hit. What is not a number counts as 0. Hits of
+    /// requests that a lowering makes are left out.
     ///
-    /// The lowering runs in the thread or task that asked, and the text that was found is served
-    /// whatever comes of it. A difference is counted, traced as an error and told to the listener
-    /// as [`Event::Disagreed`]: the key leaves out something that the lowering depends on. A
-    /// lowering that fails is told as [`Event::Failed`].
+    /// The lowering runs in the thread or task that asked, when nobody else waits any more, and
+    /// what was found is served whether it agrees, disagrees or fails. A difference is counted,
+    /// traced as an error and told to the listener as [`Event::Disagreed`]: the key leaves out
+    /// something that the lowering depends on. A failure is told as [`Event::NotVerified`].
     pub fn set_verified_share(&self, share: f64) {
         let share = if share > 0.0 { share.min(1.0) } else { 0.0 };
         self.verification.share.store(share.to_bits(), Ordering::Relaxed);
@@ -73,14 +77,16 @@ impl PtxCache {
         E: Into<Box<dyn Error + Send + Sync>>,
     {
         let _span = tracing::debug_span!("lowering", %key, verifies = true).entered();
+        let lead = Lead::begin();
+        let _running = lead.run();
         self.compare(key, served, lower().map(Into::into).map_err(lowering_error));
     }
 
     /// Says what came of lowering `key` again.
     pub(crate) fn compare(&self, key: &PtxKey, served: &str, lowered: Result<Lowered, CacheError>) {
-        self.verification.verified.add(1);
         match lowered {
             Ok(lowered) => {
+                self.verification.verified.add(1);
                 let Some((line, served, lowered)) = first_difference(served, &lowered.text) else {
                     return;
                 };
@@ -88,7 +94,7 @@ impl PtxCache {
                 tracing::error!(%key, line, served, lowered, "a key stands for two texts");
                 self.memory().tell(Event::Disagreed { key, line, served, lowered });
             }
-            Err(error) => self.memory().tell(Event::Failed { key, error: &error }),
+            Err(error) => self.memory().tell(Event::NotVerified { key, error: &error }),
         }
     }
 }
