@@ -41,8 +41,6 @@ struct State<V> {
     end: Option<End<V>>,
     /// Of those who wait without a thread, by their numbers.
     wakers: BTreeMap<u64, Waker>,
-    /// How many ever waited so.
-    numbers: u64,
 }
 
 /// How a flight ended.
@@ -112,7 +110,7 @@ where
             Entry::Vacant(vacant) => {
                 let flight = Arc::new(Flight {
                     lead: Lead::begin(),
-                    state: Mutex::new(State { end: None, wakers: BTreeMap::new(), numbers: 0 }),
+                    state: Mutex::new(State { end: None, wakers: BTreeMap::new() }),
                     ended: Condvar::new(),
                 });
                 vacant.insert(Arc::clone(&flight));
@@ -177,8 +175,8 @@ impl<V: Clone> Future for Parked<'_, V> {
         if let Some(end) = &state.end {
             return Poll::Ready(end.clone());
         }
-        let number = self.number.unwrap_or(state.numbers);
-        state.numbers = state.numbers.max(number + 1);
+        let last = state.wakers.last_key_value();
+        let number = self.number.or(last.map(|(last, _)| last + 1)).unwrap_or(0);
         let before = state.wakers.insert(number, waker);
         drop(state);
         // Only now: a waker's drop is the runtime's code.
