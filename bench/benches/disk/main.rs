@@ -1,7 +1,8 @@
 //! `cargo xtask bench disk`: the store beside its peers, in turn in one process, on the corpus.
 //!
-//! `quick` as an argument takes fewer rounds and smaller stores; any other argument is a part of
-//! the names of the situations to run. Stores lie in the system's folder for temporary files,
+//! `quick` as an argument takes fewer rounds and smaller stores, and `large` stores of 100,000
+//! entries, which take minutes to fill; any other argument is a part of the names of the situations
+//! to run. Stores lie in the system's folder for temporary files,
 //! whose file system decides much: `TMPDIR` names another. Files are in the page cache except where
 //! a situation says otherwise.
 
@@ -19,13 +20,15 @@ use situations::{Bench, Settings, entries};
 fn main() -> Outcome {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let quick = arguments.iter().any(|argument| argument == "quick");
-    let is_option = |argument: &String| argument == "quick" || argument == "--bench";
+    let large = arguments.iter().any(|argument| argument == "large");
+    let is_option = |argument: &String| ["quick", "large", "--bench"].contains(&argument.as_str());
     let wanted = arguments.into_iter().filter(|argument| !is_option(argument)).collect();
     let Some(corpus) = Corpus::find() else { return Ok(()) };
     let settings = if quick {
         Settings { rounds: 3, sizes: &[100, 1_000] }
     } else {
-        Settings { rounds: 9, sizes: &[100, 1_000, 10_000, 100_000] }
+        let sizes: &[u64] = if large { &[100, 10_000, 100_000] } else { &[100, 1_000, 10_000] };
+        Settings { rounds: 9, sizes }
     };
     let bench = Bench { corpus: entries(&corpus.ptx_files()?), settings, wanted };
     let text: usize = bench.corpus.iter().map(|(_, text)| text.len()).sum();

@@ -5,14 +5,14 @@
 //! variants of one program counting for less beside each other.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use ptx_eviction::{Budgets, Curve, Retainer};
 
 use crate::format::{Header, LONGEST_HEADER};
 use crate::layout::Layout;
-use crate::storage::{FileKind, Storage, read_full};
+use crate::storage::{FileKind, Storage, StorageFile, read_full};
 use crate::totals::Total;
 
 /// The idle time in which an entry loses half of its worth.
@@ -119,11 +119,16 @@ fn candidate(
     folder: u8,
     now: SystemTime,
 ) -> Option<Candidate> {
-    let metadata = storage.metadata(&path).ok()?;
+    let file = storage.open_file(&path);
+    let metadata = match &file {
+        Ok(file) => file.metadata(),
+        Err(_) => storage.metadata(&path),
+    };
+    let metadata = metadata.ok()?;
     if metadata.kind != FileKind::File {
         return None;
     }
-    let header = header(storage, &path);
+    let header = file.ok().and_then(|file| header(&*file, metadata.length));
     let idle = now.duration_since(metadata.modified).unwrap_or_default();
     // What cannot be read is worth nothing to us.
     let cost = header.as_ref().map_or(0, |header| header.cost_nanos);
@@ -140,18 +145,14 @@ fn key_prefix(key: &[u8; 32]) -> u64 {
     ptx_key::Digest::from_bytes(*key).prefix()
 }
 
-fn header(storage: &dyn Storage, path: &Path) -> Option<Header> {
-    let file = storage.open_file(path).ok()?;
-    let mut bytes = vec![0; FIRST_READ];
-    let count = read_full(&*file, &mut bytes, 0).ok()?;
-    bytes.truncate(count);
-    if let Ok((header, _)) = Header::read(&bytes) {
-        return Some(header);
-    }
-    bytes.resize(LONGEST_HEADER, 0);
-    let count = read_full(&*file, &mut bytes, 0).ok()?;
-    bytes.truncate(count);
-    Header::read(&bytes).ok().map(|(header, _)| header)
+fn header(file: &dyn StorageFile, length: u64) -> Option<Header> {
+    [FIRST_READ, LONGEST_HEADER].into_iter().find_map(|most| {
+        let most = usize::try_from(length).map_or(most, |length| length.min(most));
+        let mut bytes = vec![0; most];
+        let count = read_full(file, &mut bytes, 0).ok()?;
+        bytes.truncate(count);
+        Header::read(&bytes).ok().map(|(header, _)| header)
+    })
 }
 
 /// Removes those that are too old, and of the others those worth least, until what stays of them

@@ -11,8 +11,10 @@ use crate::trim::{Trimmed, candidates, evict};
 
 /// Entries to choose among when a write finds the store too full.
 const SAMPLE: usize = 256;
-/// The share of them that goes at most: the store has better and worse ones than this sample.
-const SHARE: usize = 8;
+/// The share of them that goes at most: the store has better and worse ones than this sample. It
+/// is also how many entries a write at the cap looks at, each of which may have to come from the
+/// medium.
+const SHARE: usize = 4;
 /// Samples that one write takes at most.
 const SAMPLES: u32 = 4;
 /// A trim makes room for this share of the bound, so that the next writes need not trim again;
