@@ -24,12 +24,19 @@ pub struct Report {
     name: String,
     unit: String,
     cells: Vec<Cell>,
+    notes: Vec<String>,
 }
 
 impl Report {
     /// An empty report of the bench `name`, in `unit`.
     pub fn new(name: &str, unit: &str) -> Self {
-        Self { name: name.to_owned(), unit: unit.to_owned(), cells: Vec::new() }
+        Self { name: name.to_owned(), unit: unit.to_owned(), cells: Vec::new(), notes: Vec::new() }
+    }
+
+    /// Prints a figure that is not a contender's, and keeps it in the JSON.
+    pub fn note(&mut self, line: String) {
+        println!("{line}");
+        self.notes.push(line);
     }
 
     /// Adds a row and gives it back as text: each contender's median, its ratio to the first, and
@@ -77,7 +84,7 @@ impl Report {
                 json!({ "situation": cell.situation, "figures": figures })
             })
             .collect();
-        let report = json!({ "bench": self.name, "unit": self.unit, "quartiles": cells });
+        let report = json!({ "bench": self.name, "unit": self.unit, "quartiles": cells, "notes": self.notes });
         std::fs::write(&data, serde_json::to_string_pretty(&report)?)?;
         self.draw(&chart)?;
         Ok([data, chart])

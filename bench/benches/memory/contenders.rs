@@ -185,7 +185,11 @@ impl Contender for Scc {
     }
 
     fn insert(&self, key: PtxKey, text: Arc<str>) {
-        let _ = self.0.insert_sync(key, text);
+        // An insertion is refused where the key is resident; to replace is to remove first.
+        if let Err((key, text)) = self.0.insert_sync(key, text) {
+            self.0.remove_sync(&key);
+            let _ = self.0.insert_sync(key, text);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ptx_bench::Report;
 use ptx_cache::{Made, Origin};
 use ptx_key::PtxKey;
 
@@ -24,8 +25,8 @@ fn neighbour(number: u64) -> PtxKey {
     PtxKey::from_bytes(bytes)
 }
 
-/// Prints the middle and the 99th percentile of a hit, with and without the lowering beside it.
-pub(crate) fn report(rounds: usize) {
+/// Notes the middle and the 99th percentile of a hit, with and without the lowering beside it.
+pub(crate) fn report(report: &mut Report, rounds: usize) {
     let (mut alone, mut beside) = (Vec::new(), Vec::new());
     let (mut made, mut coalesced) = (0, 0);
     for _ in 0..rounds {
@@ -67,19 +68,19 @@ pub(crate) fn report(rounds: usize) {
             }
         });
     }
-    println!(
+    report.note(format!(
         "single flight: {ASKING} threads ask for one key, {rounds} times: {made} lowerings, \
          {coalesced} coalesced"
-    );
+    ));
     for (name, mut nanos) in [("without", alone), ("with", beside)] {
         nanos.sort_unstable();
         let at = |share: usize| nanos.get(nanos.len().saturating_sub(1) * share / 1000);
-        println!(
+        report.note(format!(
             "single flight: a hit in the same shard, {name} the lowering: median {} ns, p99 {} ns, \
              p99.9 {} ns, the clock's two readings included",
             at(500).unwrap_or(&0),
             at(990).unwrap_or(&0),
             at(999).unwrap_or(&0),
-        );
+        ));
     }
 }

@@ -6,6 +6,8 @@
 use std::hint::black_box;
 use std::process::Command;
 
+use ptx_bench::Report;
+
 use crate::contenders::ours;
 use crate::workload::{key, text};
 
@@ -38,15 +40,16 @@ pub(crate) fn hits_alone(way: &str, count: u64) {
     }
 }
 
-/// Prints instructions a hit, or why there is no such figure.
-pub(crate) fn report() {
+/// Notes instructions a hit, or why there is no such figure.
+pub(crate) fn report(report: &mut Report) {
     for way in WAYS {
         match (counted(way, HITS), counted(way, 2 * HITS)) {
             (Ok(once), Ok(twice)) => {
-                println!("instructions a hit, {way}: {}", twice.saturating_sub(once) / HITS);
+                let hit = twice.saturating_sub(once) / HITS;
+                report.note(format!("instructions a hit, {way}: {hit}"));
             }
             (Err(reason), _) | (_, Err(reason)) => {
-                println!("instructions a hit, {way}: skipped: {reason}");
+                report.note(format!("instructions a hit, {way}: skipped: {reason}"));
             }
         }
     }

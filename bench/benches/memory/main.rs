@@ -67,16 +67,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let is_wanted = |situation: &str| {
         wanted.is_empty() || wanted.iter().any(|part| situation.contains(part.as_str()))
     };
-    if is_wanted("instructions") {
-        instructions::report();
-    }
     let settings = if quick {
         Settings { steps: 50_000, rounds: 7 }
     } else {
         Settings { steps: 200_000, rounds: 25 }
     };
     let cores = thread::available_parallelism()?.get();
-    let mut report = Report::new("memory", "ns");
+    // A part of the situations does not take the place of the whole report.
+    let mut report = Report::new(if wanted.is_empty() { "memory" } else { "memory-part" }, "ns");
+    if is_wanted("instructions") {
+        instructions::report(&mut report);
+    }
     for entries in [512_u32, 16_384] {
         for popularity in [Popularity::Uniform, Popularity::Zipf] {
             let workload = workload(entries, popularity);
@@ -104,7 +105,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     if is_wanted("single flight") {
-        flight::report(settings.rounds);
+        flight::report(&mut report, settings.rounds);
     }
     for entries in [512_u32, 16_384] {
         let cache = ours(entries as usize * 2);
@@ -112,7 +113,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             cache.insert(key(number), ptx_cache::Made::new(text(number)));
         });
         let bytes = cache.snapshot().index_bytes;
-        println!("index bytes an entry at {entries}: {}", bytes / u64::from(entries));
+        let tenths = bytes * 10 / u64::from(entries);
+        report.note(format!("index bytes an entry at {entries}: {}.{}", tenths / 10, tenths % 10));
     }
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench");
     for path in report.write(&target)? {
