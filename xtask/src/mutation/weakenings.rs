@@ -52,8 +52,8 @@ pub(super) const WEAKENINGS: [Weakening; 17] = [
     Weakening {
         name: "replace: dropped at once",
         file: "shard.rs",
-        code: "guard.defer(move || drop(value));\n        }\n        replaced",
-        weakened: "drop(value);\n        }\n        replaced",
+        code: "guard.defer(move || drop(value));\n        }\n        Ok(())",
+        weakened: "drop(value);\n        }\n        Ok(())",
     },
     Weakening {
         name: "old table freed at once",
