@@ -1,6 +1,6 @@
 //! `cargo xtask bench disk`: the store beside its peers, in turn in one process, on the corpus.
 //!
-//! `quick` as an argument takes fewer rounds and smaller stores, and `large` stores of 100,000
+//! `quick` as an argument takes fewer rounds, and `large` also takes stores of 10,000 and 100,000
 //! entries, which take minutes to fill; any other argument is a part of the names of the situations
 //! to run. Stores lie in the system's folder for temporary files,
 //! whose file system decides much: `TMPDIR` names another. Files are in the page cache except where
@@ -24,12 +24,9 @@ fn main() -> Outcome {
     let is_option = |argument: &String| ["quick", "large", "--bench"].contains(&argument.as_str());
     let wanted = arguments.into_iter().filter(|argument| !is_option(argument)).collect();
     let Some(corpus) = Corpus::find() else { return Ok(()) };
-    let settings = if quick {
-        Settings { rounds: 3, sizes: &[100, 1_000] }
-    } else {
-        let sizes: &[u64] = if large { &[100, 10_000, 100_000] } else { &[100, 1_000, 10_000] };
-        Settings { rounds: 9, sizes }
-    };
+    let rounds = if quick { 3 } else { 5 };
+    let sizes: &[u64] = if large { &[100, 1_000, 10_000, 100_000] } else { &[100, 1_000] };
+    let settings = Settings { rounds, sizes };
     let bench = Bench { corpus: entries(&corpus.ptx_files()?), settings, wanted };
     let text: usize = bench.corpus.iter().map(|(_, text)| text.len()).sum();
     println!("{} files, {} KiB of text", bench.corpus.len(), text / 1024);
