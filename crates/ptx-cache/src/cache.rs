@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::counters::Counts;
 use crate::failures::Failures;
 use crate::flight::Flights;
+use crate::ghosts::Ghosts;
 use crate::shard::Shard;
 use crate::slot::{About, Slot};
 use crate::sync::{Mutex, Ordering, fence};
@@ -56,6 +57,8 @@ pub struct Cache<K: 'static, V: 'static, S = BuildKeyHasher> {
     pub(crate) clock: Clock,
     /// Held by the one thread that chooses who stays.
     pub(crate) choosing: Mutex<()>,
+    /// What is remembered of the uses of retired entries.
+    pub(crate) ghosts: Ghosts,
     pub(crate) counts: Counts,
     listener: OnceLock<Arc<dyn Listener<K>>>,
 }
@@ -91,6 +94,7 @@ where
             accounting: CachePadded::new(Accounting::new()),
             clock: Clock::start(),
             choosing: Mutex::new(()),
+            ghosts: Ghosts::default(),
             counts: Counts::default(),
             listener: OnceLock::new(),
         }
@@ -197,7 +201,7 @@ where
             .map(|slot| EntryReport {
                 key: slot.key,
                 bytes: slot.value.weight(),
-                uses: slot.usage.at(tick).0,
+                uses: slot.usage.at(tick).count,
                 age: Duration::from_secs(now.saturating_sub(slot.born_seconds).into()),
                 cost: slot.cost(),
             })
@@ -232,7 +236,7 @@ where
             born_seconds: self.clock.seconds(),
         };
         let tick = self.clock.inserted(self.config.load().half_life);
-        let mut slot = Slot::new(key, made.value, about, tick);
+        let mut slot = Slot::new(key, made.value, about, self.ghosts.recall(hash, tick));
         let shard = &self.shards[self.shard_number(hash)];
         for _ in 0..MOST_ATTEMPTS {
             let budget = self.config.load().budget.countable();

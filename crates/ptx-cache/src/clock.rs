@@ -6,6 +6,9 @@ use crossbeam_utils::CachePadded;
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
+/// Ticks in which as many entries are inserted as are resident.
+const TICKS_TO_A_TURNOVER: u64 = 8;
+
 /// Counts insertions. Each half-life of them is a tick.
 ///
 /// The wall clock is read on insertion only, for the age of entries in reports. It decides
@@ -14,6 +17,8 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering};
 pub(crate) struct Clock {
     started: Instant,
     insertions: CachePadded<AtomicU64>,
+    /// Insertions to a tick by what was resident at the last choice.
+    period: AtomicU64,
     /// Read by every hit, written once a half-life.
     tick: CachePadded<AtomicU32>,
 }
@@ -23,6 +28,7 @@ impl Clock {
         Self {
             started: Instant::now(),
             insertions: CachePadded::new(AtomicU64::new(0)),
+            period: AtomicU64::new(u64::MAX),
             tick: CachePadded::new(AtomicU32::new(0)),
         }
     }
@@ -33,13 +39,22 @@ impl Clock {
         self.tick.load(Ordering::Relaxed)
     }
 
-    /// Counts an insertion, and gives the tick that it falls in. `half_life` is in insertions.
+    /// Counts an insertion, and gives the tick that it falls in. `half_life` is the most insertions
+    /// to a tick.
     pub(crate) fn inserted(&self, half_life: u64) -> u32 {
         let before = self.insertions.fetch_add(1, Ordering::Relaxed);
-        if before % half_life.max(1) == half_life.max(1) - 1 {
+        let period = self.period.load(Ordering::Relaxed).min(half_life).max(1);
+        if before % period == period - 1 {
             self.tick.fetch_add(1, Ordering::Relaxed);
         }
         self.tick()
+    }
+
+    /// Fits ticks to a full cache that holds `residents`: a budget of bytes does not say how many
+    /// entries that is.
+    pub(crate) fn fit(&self, residents: usize) {
+        let period = (residents as u64 / TICKS_TO_A_TURNOVER).max(1);
+        self.period.store(period, Ordering::Relaxed);
     }
 
     /// Seconds since the start.

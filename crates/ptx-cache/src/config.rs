@@ -14,7 +14,9 @@ pub struct Config {
     /// When an insertion meets a full budget, residents are retired down to this share of it, in
     /// percent, so that the choice is paid for once in many insertions. Between 0 and 100.
     pub low_water_percent: u8,
-    /// Insertions after which an unused entry's count of uses has halved. At least 1 counts.
+    /// The most insertions after which an unused entry's count of uses has halved. At least 1
+    /// counts. A full cache halves them eight times while as many entries are inserted as it holds,
+    /// if that is sooner.
     pub half_life: u64,
     /// Chooses who stays.
     pub retention: Arc<dyn Retention>,

@@ -86,6 +86,7 @@ mod counters;
 mod error;
 mod failures;
 mod flight;
+mod ghosts;
 mod listener;
 #[cfg(all(test, loom))]
 mod loom_models;

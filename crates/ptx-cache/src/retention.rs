@@ -16,7 +16,10 @@ pub struct Candidate {
     pub uses: f64,
     /// Half-lives since the last use.
     pub idle: u32,
-    /// What the next miss would cost.
+    /// Half-lives from a use to the next burst of uses, as far as such were seen, also before the
+    /// entry was last retired. Zero where none was.
+    pub interval: u32,
+    /// What the next miss would cost: the lowering, or the load where a tier beneath holds it.
     pub cost: Duration,
     /// Variants of one program share it.
     pub family: u32,
@@ -35,6 +38,12 @@ pub trait Retention: Send + Sync + 'static {
 
 /// The default: worth is expected reuse times the cost of the next miss, against bytes, with
 /// diminishing returns among variants of one program.
+///
+/// Launches are periodic and come in bursts. Expected reuse is therefore the sum of two rates: one
+/// in as many half-lives as the entry's bursts were apart, which falls off once the entry is
+/// overdue; and one of a burst that is under way, which falls off at once and weighs as much as
+/// bursts are usual among the candidates. In a loop that is longer than the cache there are no
+/// bursts: incumbents and newcomers have the same interval, and cost and bytes decide.
 ///
 /// The worth of a family grows as the square root of what its variants add, so a family in use
 /// keeps its most valuable variants before a second copy of the same idea takes the place of
@@ -59,7 +68,9 @@ impl FamilyRetention {
 
 impl Retention for FamilyRetention {
     fn keep(&self, candidates: &[Candidate], budget: Budget) -> Vec<usize> {
-        let entries: Vec<Entry> = candidates.iter().map(entry).collect();
+        let reuse = Reuse::among(candidates);
+        let entries: Vec<Entry> =
+            candidates.iter().map(|candidate| entry(candidate, &reuse)).collect();
         let budgets = Budgets {
             entries: usize::try_from(budget.entries).unwrap_or(usize::MAX),
             bytes: budget.bytes,
@@ -74,11 +85,60 @@ impl Retention for FamilyRetention {
     }
 }
 
-fn entry(candidate: &Candidate) -> Entry {
-    // A lowering too fast to measure still has some worth, or it could never be told from another.
+/// What the candidates together tell of reuse.
+struct Reuse {
+    /// The mean of the known intervals, taken where none is known.
+    interval: f64,
+    /// The share of candidates that were used more than once in the half-life of their last use.
+    bursts: f64,
+}
+
+/// Half-lives that stand for an interval where none of the candidates has one.
+const UNKNOWN_INTERVAL: f64 = 8.0;
+/// The rate of uses within a burst, where every candidate's uses come in bursts.
+const BURST_RATE: f64 = 0.6;
+
+impl Reuse {
+    fn among(candidates: &[Candidate]) -> Self {
+        let (mut known, mut sum, mut bursts) = (0.0, 0.0, 0.0);
+        for candidate in candidates {
+            if candidate.interval > 0 {
+                known += 1.0;
+                sum += f64::from(candidate.interval);
+            }
+            if undecayed(candidate) > 1.5 {
+                bursts += 1.0;
+            }
+        }
+        #[expect(clippy::cast_precision_loss, reason = "at most 2^24 entries")]
+        let count = candidates.len().max(1) as f64;
+        let interval = if known > 0.0 { sum / known } else { UNKNOWN_INTERVAL };
+        Self { interval, bursts: bursts / count }
+    }
+
+    /// Uses expected in a half-life.
+    fn rate(&self, candidate: &Candidate) -> f64 {
+        let idle = f64::from(candidate.idle);
+        let interval = match candidate.interval {
+            0 => (self.interval / undecayed(candidate).max(1.0)).max(0.5),
+            seen => f64::from(seen),
+        };
+        let overdue = (idle - interval).max(0.0) / interval;
+        (-overdue).exp() / interval + BURST_RATE * self.bursts * (-idle).exp()
+    }
+}
+
+/// Uses as they were counted at the last one.
+fn undecayed(candidate: &Candidate) -> f64 {
+    candidate.uses * f64::from(candidate.idle.min(1_000)).exp2()
+}
+
+fn entry(candidate: &Candidate, reuse: &Reuse) -> Entry {
+    // A lowering too fast to measure still has some worth, and so has what was long not used, or
+    // they could never be told from others.
     let cost = candidate.cost.as_secs_f64().max(1e-6);
     Entry {
-        worth: candidate.uses * cost,
+        worth: reuse.rate(candidate).max(1e-12) * cost,
         bytes: candidate.bytes,
         family: candidate.family.into(),
         pinned: false,

@@ -46,6 +46,7 @@ where
             self.shards.iter().flat_map(|shard| shard.entries(&guard)).collect();
         // Retention breaks ties by position: the same keys come in the same order in every run.
         residents.sort_unstable_by_key(|slot| self.hash(&slot.key));
+        self.clock.fit(residents.len());
         let tick = self.clock.tick();
         let candidates: Vec<Candidate> =
             residents.iter().map(|slot| candidate(slot, tick)).collect();
@@ -72,6 +73,7 @@ where
         let same = |current: &Slot<K, V>| std::ptr::eq(current, slot);
         let weight = shard.remove_if(hash, &slot.key, same, guard)?.value.weight();
         self.accounting.release(weight);
+        self.ghosts.remember(hash, slot.usage.word());
         self.counts.evicted_entries.add(1);
         self.counts.evicted_bytes.add(weight);
         Some(weight)
@@ -79,8 +81,15 @@ where
 }
 
 fn candidate<K, V: Weigh>(slot: &Slot<K, V>, tick: u32) -> Candidate {
-    let (uses, idle) = slot.usage.at(tick);
-    Candidate { bytes: slot.value.weight(), uses, idle, cost: slot.cost(), family: slot.family }
+    let uses = slot.usage.at(tick);
+    Candidate {
+        bytes: slot.value.weight(),
+        uses: uses.count,
+        idle: uses.idle,
+        interval: uses.interval,
+        cost: slot.cost(),
+        family: slot.family,
+    }
 }
 
 /// Which candidates the retention keeps, cut to the budget.

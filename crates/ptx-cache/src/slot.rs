@@ -21,12 +21,12 @@ pub(crate) struct Slot<K, V> {
 }
 
 impl<K, V> Slot<K, V> {
-    pub(crate) fn new(key: K, value: V, about: About, tick: u32) -> Self {
+    pub(crate) fn new(key: K, value: V, about: About, usage: Usage) -> Self {
         let cost_micros = u32::try_from(about.cost.as_micros()).unwrap_or(u32::MAX);
         Self {
             key,
             value,
-            usage: Usage::once(tick),
+            usage,
             family: about.family,
             cost_micros,
             born_seconds: about.born_seconds,

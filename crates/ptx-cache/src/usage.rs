@@ -6,6 +6,9 @@
 //! an entry that was used 64 times was written 20 times, and then no more: what is used that often
 //! between two ticks stays anyway, and each write is a line that other cores have to fetch again.
 //!
+//! Beside the count stands how many ticks passed, lately, from a use to the first one in a later
+//! tick: the interval after which to expect the entry again.
+//!
 //! The count halves with each tick. A tick is a number of insertions, not a time: with no insertion
 //! nothing has to be chosen, no tick passes, and an entry whose count is full is read without being
 //! written. Counts are estimates: two threads that use an entry at once may count as one use.
@@ -15,9 +18,14 @@ use crate::sync::{AtomicU32, Ordering};
 /// Uses within one tick beyond which nothing is told apart, and nothing is written.
 pub(crate) const MOST_USES: u32 = 64;
 
-const CODE_BITS: u32 = 8;
+const CODE_BITS: u32 = 5;
 const CODE_MASK: u32 = (1 << CODE_BITS) - 1;
-const TICK_MASK: u32 = u32::MAX >> CODE_BITS;
+/// Above the code stands the interval's code, and above that the tick of the last use.
+const INTERVAL_BITS: u32 = 6;
+const INTERVAL_MASK: u32 = (1 << INTERVAL_BITS) - 1;
+const LOW_BITS: u32 = CODE_BITS + INTERVAL_BITS;
+const TICK_MASK: u32 = u32::MAX >> LOW_BITS;
+const LONGEST_INTERVAL: u32 = decode(INTERVAL_MASK);
 const LAST_CODE: u32 = encode(MOST_USES);
 
 /// See the module's page.
@@ -27,7 +35,7 @@ pub(crate) struct Usage(AtomicU32);
 impl Usage {
     /// One use at `tick`.
     pub(crate) fn once(tick: u32) -> Self {
-        Self(AtomicU32::new(pack(1, tick)))
+        Self(AtomicU32::new(pack(1, 0, tick)))
     }
 
     /// Counts one use at `tick`. Writes only if that changes something. `turn` numbers the uses of
@@ -36,8 +44,10 @@ impl Usage {
     pub(crate) fn record(&self, tick: u32, turn: u64) {
         // Relaxed: an estimate that publishes nothing else.
         let word = self.0.load(Ordering::Relaxed);
-        let full = tick << CODE_BITS | LAST_CODE;
-        if word != full && (is_of_before(word, tick) || moves_on(word & CODE_MASK, turn)) {
+        let full = tick << LOW_BITS | LAST_CODE;
+        if word & !(INTERVAL_MASK << CODE_BITS) != full
+            && (is_of_before(word, tick) || moves_on(word & CODE_MASK, turn))
+        {
             self.count(word, tick);
         }
     }
@@ -45,21 +55,27 @@ impl Usage {
     #[cold]
     #[inline(never)]
     fn count(&self, word: u32, tick: u32) {
-        let counted = if is_of_before(word, tick) {
-            let uses = decode(word & CODE_MASK).checked_shr(idle_ticks(word, tick)).unwrap_or(0);
-            pack(uses + 1, tick)
-        } else {
-            word + 1
-        };
+        let counted = if is_of_before(word, tick) { used_again(word, tick) } else { word + 1 };
         self.0.store(counted, Ordering::Relaxed);
     }
 
-    /// Uses, halved for each tick since the last one, and the number of those ticks.
-    pub(crate) fn at(&self, tick: u32) -> (f64, u32) {
-        let word = self.0.load(Ordering::Relaxed);
+    /// One more use at `tick`, after an absence before which [`word`](Self::word) gave `word`.
+    pub(crate) fn again(word: u32, tick: u32) -> Self {
+        Self(AtomicU32::new(used_again(word, tick)))
+    }
+
+    /// What is known of the uses, to go on from with [`again`](Self::again).
+    pub(crate) fn word(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// What is known of the uses at `tick`.
+    pub(crate) fn at(&self, tick: u32) -> Uses {
+        let word = self.word();
         let idle = idle_ticks(word, tick);
         let halvings = i32::try_from(idle).unwrap_or(i32::MAX);
-        (f64::from(decode(word & CODE_MASK)) * 0.5_f64.powi(halvings), idle)
+        let count = f64::from(decode(word & CODE_MASK)) * 0.5_f64.powi(halvings);
+        Uses { count, idle, interval: decode(word >> CODE_BITS & INTERVAL_MASK) }
     }
 
     /// A copy for another slot of the same key.
@@ -68,10 +84,33 @@ impl Usage {
     }
 }
 
+/// How often and how lately an entry was used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Uses {
+    /// Halved for each tick since the last one.
+    pub(crate) count: f64,
+    /// Ticks since the last one.
+    pub(crate) idle: u32,
+    /// Ticks from a use to the first one in a later tick, smoothed. Zero where there was none yet.
+    pub(crate) interval: u32,
+}
+
+/// The word after a use at `tick`, the first in it.
+fn used_again(word: u32, tick: u32) -> u32 {
+    let idle = idle_ticks(word, tick);
+    let uses = decode(word & CODE_MASK).checked_shr(idle).unwrap_or(0);
+    let before = decode(word >> CODE_BITS & INTERVAL_MASK);
+    let gap = idle.min(LONGEST_INTERVAL);
+    // Kernels come in bursts, so the gaps of one entry are short and long by turns. What retention
+    // asks is when the next burst comes: a long gap counts at once, short ones wear it off.
+    let interval = if gap >= before { gap } else { before - (before - gap) / 4 };
+    pack(uses + 1, interval, tick)
+}
+
 /// Whether the last use was not at `tick`.
 #[inline]
 const fn is_of_before(word: u32, tick: u32) -> bool {
-    (word ^ tick << CODE_BITS) >> CODE_BITS != 0
+    (word ^ tick << LOW_BITS) >> LOW_BITS != 0
 }
 
 /// Whether this use moves `code` to the next, which stands for `1 << step_bits` more uses.
@@ -84,13 +123,15 @@ fn moves_on(code: u32, turn: u64) -> bool {
     spread <= u64::MAX >> step_bits(code)
 }
 
-/// Ticks wrap around after 2^24; an entry idle for longer looks younger than it is.
+/// Ticks wrap around after 2^21; an entry idle for longer looks younger than it is.
 const fn idle_ticks(word: u32, tick: u32) -> u32 {
-    tick.wrapping_sub(word >> CODE_BITS) & TICK_MASK
+    tick.wrapping_sub(word >> LOW_BITS) & TICK_MASK
 }
 
-const fn pack(uses: u32, tick: u32) -> u32 {
-    (tick & TICK_MASK) << CODE_BITS | encode(if uses < MOST_USES { uses } else { MOST_USES })
+const fn pack(uses: u32, interval: u32, tick: u32) -> u32 {
+    (tick & TICK_MASK) << LOW_BITS
+        | encode(interval) << CODE_BITS
+        | encode(if uses < MOST_USES { uses } else { MOST_USES })
 }
 
 /// The largest code that stands for no more than `uses`: two bits behind the leading one.
@@ -134,7 +175,7 @@ mod tests {
             for uses in [8_u32, 20, 40, 60] {
                 let usage = Usage::once(5);
                 (1..uses).for_each(|use_| usage.record(5, u64::from(use_ * stride)));
-                let (counted, _) = usage.at(5);
+                let counted = usage.at(5).count;
                 let share = counted / f64::from(uses);
                 assert!((0.6..=1.5).contains(&share), "{uses} uses, one in {stride}: {counted}");
             }
@@ -145,7 +186,8 @@ mod tests {
     fn a_full_count_is_not_written() {
         let usage = Usage::once(5);
         (0..100_000).for_each(|turn| usage.record(5, turn));
-        assert_eq!(usage.at(5), (f64::from(MOST_USES), 0));
+        let full = Uses { count: f64::from(MOST_USES), idle: 0, interval: 0 };
+        assert_eq!(usage.at(5), full);
         let word = usage.0.load(Ordering::Relaxed);
         usage.record(5, 0);
         assert_eq!(usage.0.load(Ordering::Relaxed), word);
@@ -167,16 +209,36 @@ mod tests {
     fn uses_halve_with_each_tick_and_a_use_counts_on_from_there() {
         let usage = Usage::once(0);
         (0..7).for_each(|_| usage.record(0, 0));
-        assert_eq!(usage.at(0), (8.0, 0));
-        assert_eq!(usage.at(3), (1.0, 3));
-        assert_eq!(usage.at(5), (0.25, 5));
+        let uses = |count, idle, interval| Uses { count, idle, interval };
+        assert_eq!(usage.at(0), uses(8.0, 0, 0));
+        assert_eq!(usage.at(3), uses(1.0, 3, 0));
+        assert_eq!(usage.at(5), uses(0.25, 5, 0));
         usage.record(2, 0);
-        assert_eq!(usage.at(2), (3.0, 0));
+        assert_eq!(usage.at(2), uses(3.0, 0, 2));
+    }
+
+    #[test]
+    fn a_long_gap_counts_at_once_and_short_ones_wear_it_off() {
+        let usage = Usage::once(0);
+        let mut intervals = Vec::new();
+        for tick in [1, 9, 10, 11, 12, 20] {
+            usage.record(tick, 0);
+            intervals.push(usage.at(tick).interval);
+        }
+        assert_eq!(intervals, [1, 8, 7, 6, 5, 8]);
+    }
+
+    #[test]
+    fn an_entry_that_comes_back_goes_on_from_where_it_was() {
+        let usage = Usage::once(3);
+        (0..7).for_each(|_| usage.record(3, 0));
+        let again = Usage::again(usage.word(), 5);
+        assert_eq!(again.at(5), Uses { count: 3.0, idle: 0, interval: 2 });
     }
 
     #[test]
     fn ticks_wrap_around() {
         let usage = Usage::once(u32::MAX);
-        assert_eq!(usage.at(u32::MAX.wrapping_add(2)).1, 2);
+        assert_eq!(usage.at(u32::MAX.wrapping_add(2)).idle, 2);
     }
 }
