@@ -145,8 +145,9 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    fn density(&self) -> f64 {
-        self.cost / self.bytes as f64
+    /// Seconds that keeping it saves, against what is capped.
+    fn density(&self, by_bytes: bool) -> f64 {
+        if by_bytes { self.cost / self.bytes as f64 } else { self.cost }
     }
 }
 
@@ -157,7 +158,7 @@ pub(crate) enum Score {
     Lfu,
     /// GreedyDual-Size-Frequency (Cherkasova, HP Laboratories report 98-69, 1998).
     Gdsf,
-    /// Uses × cost ÷ bytes, never aged.
+    /// Uses × cost ÷ bytes (or entries, where these are capped), never aged.
     NoAgeing,
     /// The field's habit: when full, the most used half stays.
     TopK,
@@ -181,11 +182,12 @@ impl Scored {
     }
 
     fn score(&self, resident: &Resident, now: usize) -> f64 {
+        let density = resident.density(capacity(self.budget).0);
         match self.score {
             Score::Lfu | Score::TopK => resident.uses,
-            Score::Gdsf => resident.age + resident.uses * resident.density(),
-            Score::NoAgeing => resident.uses * resident.density(),
-            Score::Offline => resident.density() / (resident.next - now) as f64,
+            Score::Gdsf => resident.age + resident.uses * density,
+            Score::NoAgeing => resident.uses * density,
+            Score::Offline => density / (resident.next - now) as f64,
         }
     }
 
