@@ -19,7 +19,7 @@ pub struct Candidate {
     /// Half-lives from a use to the next burst of uses, as far as such were seen, also before the
     /// entry was last retired. Zero where none was.
     pub interval: u32,
-    /// What the next miss would cost: the lowering, or the load where a tier beneath holds it.
+    /// What the next miss would cost, as [`Made::cost`](crate::Made::cost) said.
     pub cost: Duration,
     /// Variants of one program share it.
     pub family: u32,
@@ -45,9 +45,9 @@ pub trait Retention: Send + Sync + 'static {
 /// bursts are usual among the candidates. In a loop that is longer than the cache there are no
 /// bursts: incumbents and newcomers have the same interval, and cost and bytes decide.
 ///
-/// The worth of a family grows as the square root of what its variants add, so a family in use
-/// keeps its most valuable variants before a second copy of the same idea takes the place of
-/// another program. The choice is the submodular maximisation of `ptx-eviction`'s
+/// The worth of a family grows as the square root of what its variants add, as long as these were
+/// asked for once each: a program that is made in ever more variants does not take the place of
+/// others. A variant that was used again is judged by its own uses. The choice is the submodular maximisation of `ptx-eviction`'s
 /// [`Retainer`]: exact for few entries, density greedy with the best singleton for many.
 pub struct FamilyRetention {
     retainer: Mutex<Retainer>,
@@ -69,8 +69,13 @@ impl FamilyRetention {
 impl Retention for FamilyRetention {
     fn keep(&self, candidates: &[Candidate], budget: Budget) -> Vec<usize> {
         let reuse = Reuse::among(candidates);
-        let entries: Vec<Entry> =
-            candidates.iter().map(|candidate| entry(candidate, &reuse)).collect();
+        let entries: Vec<Entry> = (0..)
+            .zip(candidates)
+            .map(|(position, candidate)| Entry {
+                family: family(candidate, position),
+                ..entry(candidate, &reuse)
+            })
+            .collect();
         let budgets = Budgets {
             entries: usize::try_from(budget.entries).unwrap_or(usize::MAX),
             bytes: budget.bytes,
@@ -89,6 +94,9 @@ impl Retention for FamilyRetention {
 struct Reuse {
     /// The mean of the known intervals, taken where none is known.
     interval: f64,
+    /// The share of those used once that come back, as far as the candidates tell: those that did,
+    /// against those that are overdue by the mean interval.
+    returning: f64,
     /// The share of candidates that were used more than once in the half-life of their last use.
     bursts: f64,
 }
@@ -113,7 +121,13 @@ impl Reuse {
         #[expect(clippy::cast_precision_loss, reason = "at most 2^24 entries")]
         let count = candidates.len().max(1) as f64;
         let interval = if known > 0.0 { sum / known } else { UNKNOWN_INTERVAL };
-        Self { interval, bursts: bursts / count }
+        let overdue = candidates
+            .iter()
+            .filter(|candidate| !was_used_again(candidate) && f64::from(candidate.idle) > interval);
+        #[expect(clippy::cast_precision_loss, reason = "at most 2^24 entries")]
+        let overdue = overdue.count() as f64;
+        let returning = (known + 1.0) / (known + 1.0 + overdue);
+        Self { interval, returning, bursts: bursts / count }
     }
 
     /// Uses expected in a half-life.
@@ -124,13 +138,25 @@ impl Reuse {
             seen => f64::from(seen),
         };
         let overdue = (idle - interval).max(0.0) / interval;
-        (-overdue).exp() / interval + BURST_RATE * self.bursts * (-idle).exp()
+        let returning = if was_used_again(candidate) { 1.0 } else { self.returning };
+        returning * (-overdue).exp() / interval + BURST_RATE * self.bursts * (-idle).exp()
     }
+}
+
+/// Whether there was a use after the one that it was made for.
+fn was_used_again(candidate: &Candidate) -> bool {
+    candidate.interval > 0 || undecayed(candidate) > 1.5
 }
 
 /// Uses as they were counted at the last one.
 fn undecayed(candidate: &Candidate) -> f64 {
     candidate.uses * f64::from(candidate.idle.min(1_000)).exp2()
+}
+
+/// What the candidate is discounted with. A variant that is itself used again and again does not
+/// stand in for its siblings: it is a family of its own.
+fn family(candidate: &Candidate, position: u64) -> u64 {
+    if was_used_again(candidate) { 1 << 32 | position } else { candidate.family.into() }
 }
 
 fn entry(candidate: &Candidate, reuse: &Reuse) -> Entry {
@@ -144,3 +170,7 @@ fn entry(candidate: &Candidate, reuse: &Reuse) -> Entry {
         pinned: false,
     }
 }
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests;

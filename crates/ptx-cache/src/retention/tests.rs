@@ -1,0 +1,139 @@
+//! Adversaries.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use ptx_key::{Digest, PtxKey};
+
+use super::*;
+use crate::{Cache, CacheError, Config, Made, Origin, Weigh};
+
+#[derive(Clone)]
+struct Bytes(u64);
+
+impl Weigh for Bytes {
+    fn weight(&self) -> u64 {
+        self.0
+    }
+}
+
+type Texts = Cache<PtxKey, Bytes>;
+
+fn cache(entries: u64, bytes: u64) -> Texts {
+    Cache::new(Config::with_budget(Budget { entries, bytes }))
+}
+
+/// Whether a request for `number` hits; one that does not makes `bytes` at a cost of `millis`.
+fn ask(cache: &Texts, number: u64, bytes: u64, millis: u64, family: Option<u64>) -> bool {
+    let digest = |number: u64| Digest::of_bytes(&number.to_le_bytes());
+    let made = || {
+        Ok::<_, CacheError>(Made {
+            value: Bytes(bytes),
+            cost: Some(Duration::from_millis(millis)),
+            family: family.map(digest),
+        })
+    };
+    let key = PtxKey::from_bytes(*digest(number).as_bytes());
+    cache.get_or_make(key, made).unwrap().origin == Origin::Memory
+}
+
+#[test]
+fn requests_that_never_come_again_do_not_flush_a_family_in_use() {
+    let cache = cache(64, 1 << 30);
+    let mut missed = 0;
+    for scanned in 0..2_000 {
+        // Sixteen variants, each asked for between any sixteen of the scan.
+        missed += u32::from(!ask(&cache, scanned % 16, 1_000, 50, Some(1)));
+        ask(&cache, 1_000 + scanned, 1_000, 50, None);
+    }
+    assert!(missed <= 32, "{missed} of 2,000 uses missed, 16 of them the first");
+}
+
+#[test]
+fn what_is_asked_for_once_and_is_huge_does_not_flush_what_is_in_use() {
+    let cache = cache(1_000, 100_000);
+    (0..50).for_each(|number| {
+        ask(&cache, number, 1_000, 50, None);
+    });
+    for _ in 0..8 {
+        (0..50).for_each(|number| {
+            ask(&cache, number, 1_000, 50, None);
+        });
+    }
+    // Larger than what is free, and than all that there may be.
+    ask(&cache, 1_000, 60_000, 50, None);
+    ask(&cache, 1_001, 200_000, 50, None);
+    let resident = (0..50).filter(|&number| ask(&cache, number, 1_000, 50, None)).count();
+    assert!(resident >= 25, "{resident} of 50 stayed");
+    ask(&cache, 2_000, 1_000, 50, None);
+    let resident = (0..50).filter(|&number| ask(&cache, number, 1_000, 50, None)).count();
+    assert!(resident >= 45, "{resident} of 50 stayed");
+}
+
+fn candidate(bytes: u64, uses: u32, idle: u32, interval: u32, millis: u64) -> Candidate {
+    Candidate {
+        bytes,
+        uses: f64::from(uses) * 0.5_f64.powi(i32::try_from(idle).unwrap_or(i32::MAX)),
+        idle,
+        interval,
+        cost: Duration::from_millis(millis),
+        family: u32::try_from(bytes + millis).unwrap_or(0),
+    }
+}
+
+#[test]
+fn what_is_long_overdue_goes_before_what_is_expected() {
+    let overdue = candidate(100, 9, 40, 4, 50);
+    let expected = candidate(101, 1, 4, 8, 50);
+    let kept = FamilyRetention::default()
+        .keep(&[overdue, expected], Budget { entries: 1, bytes: u64::MAX });
+    assert_eq!(kept, [1]);
+}
+
+#[test]
+fn equals_stay_in_the_order_in_which_they_are_given() {
+    let equal = |family| Candidate { family, ..candidate(100, 1, 2, 4, 50) };
+    let candidates: Vec<Candidate> = (0..40).map(equal).collect();
+    let kept = FamilyRetention::default().keep(&candidates, Budget { entries: 7, bytes: u64::MAX });
+    assert_eq!(kept, [0, 1, 2, 3, 4, 5, 6]);
+}
+
+proptest! {
+    #[test]
+    fn few_large_entries_keep_the_best_subset(
+        parts in prop::collection::vec((1_u64..1_000, 1_u32..64, 0_u32..20, 0_u32..20, 1_u64..500), 1..9),
+        bytes in 1_u64..3_000,
+    ) {
+        let candidates: Vec<Candidate> = (0..)
+            .zip(&parts)
+            .map(|(family, &(bytes, uses, idle, interval, millis))| {
+                Candidate { family, ..candidate(bytes, uses, idle, interval, millis) }
+            })
+            .collect();
+        let reuse = Reuse::among(&candidates);
+        let worth = |of: &[usize]| -> f64 {
+            of.iter().map(|&position| entry(&candidates[position], &reuse).worth).sum()
+        };
+        let fits = |of: &[usize]| of.iter().map(|&place| candidates[place].bytes).sum::<u64>() <= bytes;
+        let best = (0_u32..1 << candidates.len())
+            .map(|set| (0..candidates.len()).filter(|place| set >> place & 1 == 1).collect::<Vec<_>>())
+            .filter(|set| fits(set))
+            .map(|set| worth(&set))
+            .fold(0.0, f64::max);
+        let kept = FamilyRetention::default().keep(&candidates, Budget { entries: 100, bytes });
+        prop_assert!(fits(&kept));
+        prop_assert!(worth(&kept) >= best * (1.0 - 1e-9), "{} of {best}", worth(&kept));
+    }
+
+    #[test]
+    fn ticks_that_jump_leave_every_worth_finite_and_positive(
+        uses in 0.0_f64..64.0, idle: u32, interval: u32, others: u32,
+    ) {
+        let jumped = Candidate { uses, idle, interval, ..candidate(10, 1, 0, 0, 0) };
+        let other = Candidate { idle: others, ..jumped };
+        let worth = entry(&jumped, &Reuse::among(&[jumped, other])).worth;
+        prop_assert!(worth.is_finite() && worth > 0.0, "{worth}");
+        let kept = FamilyRetention::default().keep(&[jumped, other], Budget { entries: 1, bytes: 10 });
+        prop_assert_eq!(kept.len(), 1);
+    }
+}
