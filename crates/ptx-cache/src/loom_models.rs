@@ -13,6 +13,7 @@ use crate::accounting::Accounting;
 use crate::flight::{End, Flight, Flights, Joined};
 use crate::shard::Shard;
 use crate::slot::{About, Slot};
+use crate::usage::Usage;
 use crate::{Budget, CacheError, Resident};
 
 /// A value that says whether it was dropped.
@@ -41,7 +42,7 @@ impl Drop for Watched {
 
 fn slot(key: u64, value: Watched) -> Slot<u64, Watched> {
     let about = About { cost: std::time::Duration::ZERO, family: 0, born_seconds: 0 };
-    Slot::new(key, value, about, 0)
+    Slot::new(key, value, about, Usage::once(0))
 }
 
 fn insert(shard: &Shard<u64, Watched>, key: u64, number: u64) {
