@@ -110,6 +110,9 @@ impl PtxCache {
     }
 
     /// Keeps a text in memory that was lowered elsewhere; whether it fits. Tiers are not written.
+    ///
+    /// Nobody knows what it cost, so it is the first to go when room is needed; where that is
+    /// known, give it to [`Cache::insert`] on [`memory`](Self::memory).
     pub fn insert(&self, key: &PtxKey, text: impl Into<Arc<str>>) -> bool {
         self.memory.insert(*key, Made::new(text.into()))
     }
