@@ -15,14 +15,15 @@ use crate::counters::Counts;
 use crate::failures::Failures;
 use crate::flight::Flights;
 use crate::ghosts::Ghosts;
+use crate::room::{Leaving, LoadTime};
 use crate::shard::Shard;
 use crate::slot::{About, Slot};
-use crate::sync::{Mutex, Ordering, fence};
+use crate::sync::{Mutex, Ordering, fence, lock};
 use crate::{Config, EntryReport, Event, Listener, Made, Pinned, Resident, Snapshot, Weigh};
 
 /// How often an insertion makes room before it goes without being kept: others may take each
 /// time what it made.
-const MOST_ATTEMPTS: u32 = 16;
+const MOST_ATTEMPTS: u32 = 64;
 
 /// A cache in memory: hits without a lock, one making of a value per key, exact accounting.
 ///
@@ -56,9 +57,11 @@ pub struct Cache<K: 'static, V: 'static, S = BuildKeyHasher> {
     pub(crate) accounting: CachePadded<Accounting>,
     pub(crate) clock: Clock,
     /// Held by the one thread that chooses who stays.
-    pub(crate) choosing: Mutex<()>,
+    pub(crate) choosing: Mutex<Leaving<K>>,
     /// What is remembered of the uses of retired entries.
     pub(crate) ghosts: Ghosts,
+    /// What a load from a tier beneath takes.
+    pub(crate) load_time: LoadTime,
     pub(crate) counts: Counts,
     listener: OnceLock<Arc<dyn Listener<K>>>,
 }
@@ -93,8 +96,9 @@ where
             config: ArcSwap::from_pointee(config),
             accounting: CachePadded::new(Accounting::new()),
             clock: Clock::start(),
-            choosing: Mutex::new(()),
+            choosing: Mutex::new(Leaving::default()),
             ghosts: Ghosts::default(),
+            load_time: LoadTime::default(),
             counts: Counts::default(),
             listener: OnceLock::new(),
         }
@@ -145,11 +149,19 @@ where
         self.pin().hit(key).cloned()
     }
 
-    /// Makes `made` the value of `key`, in place of the one there was. Whether it was kept: what
-    /// alone exceeds the budget is not, and then `key` has no value. A value without a cost counts
-    /// as one that costs nothing to make again, and is the first to go.
+    /// Makes `made` the value of `key`, in place of the one there was. Whether it was kept; if not,
+    /// `key` has no value. What alone exceeds the budget is not, nor what was retired before and is
+    /// worth less than those that would have to go for it. A value without a cost counts as one that
+    /// costs nothing to make again, and is the first to go.
     pub fn insert(&self, key: K, made: Made<V>) -> bool {
         self.publish(key, made, Duration::ZERO)
+    }
+
+    /// Tells the retention what a load from a tier beneath took. The running mean of these is what
+    /// the next miss costs of entries that are [held below](Made::is_held_below); until the first
+    /// one it is what making them costs.
+    pub fn note_load(&self, took: Duration) {
+        self.load_time.note(took);
     }
 
     /// Takes out the value of `key`.
@@ -182,6 +194,7 @@ where
             self.failures.clear();
         }
         self.config.store(Arc::new(config));
+        lock(&self.choosing).forget();
         self.keep_to_budget();
     }
 
@@ -228,6 +241,7 @@ where
         let family = made.family.map_or(hash, |family| family.prefix());
         let about = About {
             cost: made.cost.unwrap_or(took),
+            is_held_below: made.is_held_below,
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "32 uniform bits tell families apart"
@@ -235,7 +249,7 @@ where
             family: family as u32,
             born_seconds: self.clock.seconds(),
         };
-        let tick = self.clock.inserted(self.config.load().half_life);
+        let tick = self.clock.inserted(self.accounting.resident().entries);
         let mut slot = Slot::new(key, made.value, about, self.ghosts.recall(hash, tick));
         let shard = &self.shards[self.shard_number(hash)];
         for _ in 0..MOST_ATTEMPTS {
@@ -254,7 +268,10 @@ where
             if !budget.holds(Resident { entries: 1, bytes: weight }) {
                 break;
             }
-            self.make_room(Some(weight));
+            if !self.make_room(Some(&self.candidate(&slot))) {
+                self.ghosts.remember(hash, slot.usage.word());
+                break;
+            }
         }
         // The old value is not the key's any more.
         self.remove(&key);

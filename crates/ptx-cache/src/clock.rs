@@ -1,4 +1,4 @@
-//! The cache's own time: insertions, and the ticks by which uses decay.
+//! The cache's own time: insertions, and the ticks by which uses are told apart.
 
 use std::time::Instant;
 
@@ -6,20 +6,20 @@ use crossbeam_utils::CachePadded;
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
-/// Ticks in which as many entries are inserted as are resident.
-const TICKS_TO_A_TURNOVER: u64 = 8;
+/// Ticks to a turnover: the time in which as many entries are inserted as are resident. Each entry
+/// in use is written once a tick, so more of them would be seen by hits; fewer tell bursts from
+/// intervals less well.
+pub(crate) const TICKS_TO_A_TURNOVER: u32 = 16;
 
-/// Counts insertions. Each half-life of them is a tick.
+/// Counts insertions, and ticks.
 ///
 /// The wall clock is read on insertion only, for the age of entries in reports. It decides
 /// nothing, so a clock that jumps does no harm.
 #[derive(Debug)]
 pub(crate) struct Clock {
     started: Instant,
-    insertions: CachePadded<AtomicU64>,
-    /// Insertions to a tick by what was resident at the last choice.
-    period: AtomicU64,
-    /// Read by every hit, written once a half-life.
+    since_tick: CachePadded<AtomicU64>,
+    /// Read by every hit, written once a tick.
     tick: CachePadded<AtomicU32>,
 }
 
@@ -27,8 +27,7 @@ impl Clock {
     pub(crate) fn start() -> Self {
         Self {
             started: Instant::now(),
-            insertions: CachePadded::new(AtomicU64::new(0)),
-            period: AtomicU64::new(u64::MAX),
+            since_tick: CachePadded::new(AtomicU64::new(0)),
             tick: CachePadded::new(AtomicU32::new(0)),
         }
     }
@@ -39,22 +38,15 @@ impl Clock {
         self.tick.load(Ordering::Relaxed)
     }
 
-    /// Counts an insertion, and gives the tick that it falls in. `half_life` is the most insertions
-    /// to a tick.
-    pub(crate) fn inserted(&self, half_life: u64) -> u32 {
-        let before = self.insertions.fetch_add(1, Ordering::Relaxed);
-        let period = self.period.load(Ordering::Relaxed).min(half_life).max(1);
-        if before % period == period - 1 {
+    /// Counts an insertion beside `residents` entries, and gives the tick that it falls in.
+    pub(crate) fn inserted(&self, residents: u64) -> u32 {
+        let period = (residents / u64::from(TICKS_TO_A_TURNOVER)).max(1);
+        let since = self.since_tick.fetch_add(1, Ordering::Relaxed) + 1;
+        // Of several that see the tick's end, the one that takes the count starts the next.
+        if since >= period && self.since_tick.swap(0, Ordering::Relaxed) >= period {
             self.tick.fetch_add(1, Ordering::Relaxed);
         }
         self.tick()
-    }
-
-    /// Fits ticks to a full cache that holds `residents`: a budget of bytes does not say how many
-    /// entries that is.
-    pub(crate) fn fit(&self, residents: usize) {
-        let period = (residents as u64 / TICKS_TO_A_TURNOVER).max(1);
-        self.period.store(period, Ordering::Relaxed);
     }
 
     /// Seconds since the start.

@@ -11,13 +11,10 @@ use crate::{Budget, FailureMemory, FamilyRetention, Retention};
 pub struct Config {
     /// How much may be resident. Never exceeded.
     pub budget: Budget,
-    /// When an insertion meets a full budget, residents are retired down to this share of it, in
-    /// percent, so that the choice is paid for once in many insertions. Between 0 and 100.
+    /// When an insertion meets a full budget, it is chosen who is to go for the others to be within
+    /// this share of it, in percent, so that the choice is paid for once in many insertions. Those
+    /// go one by one, as room is needed. Between 0 and 100.
     pub low_water_percent: u8,
-    /// The most insertions after which an unused entry's count of uses has halved. At least 1
-    /// counts. A full cache halves them eight times while as many entries are inserted as it holds,
-    /// if that is sooner.
-    pub half_life: u64,
     /// Chooses who stays.
     pub retention: Arc<dyn Retention>,
     /// Failures that are remembered, so that a lowering that is sure to fail is not tried again
@@ -26,13 +23,11 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// 16,384 entries, 256 MiB, low water at 87 percent, uses halve every 16,384 insertions, and
-    /// [`FamilyRetention`].
+    /// 16,384 entries, 256 MiB, low water at 87 percent, and [`FamilyRetention`].
     fn default() -> Self {
         Self {
             budget: Budget { entries: 16_384, bytes: 256 << 20 },
             low_water_percent: 87,
-            half_life: 16_384,
             retention: Arc::new(FamilyRetention::default()),
             failures: None,
         }
@@ -40,14 +35,12 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The default settings with this budget, and as many insertions to a half-life as it has
-    /// entries.
+    /// The default settings with this budget.
     pub fn with_budget(budget: Budget) -> Self {
-        let half_life = budget.countable().entries.max(1);
-        Self { budget, half_life, ..Self::default() }
+        Self { budget, ..Self::default() }
     }
 
-    /// What residents are retired down to.
+    /// What those who are not chosen to go are within.
     pub(crate) fn low_water(&self) -> Budget {
         let percent = u64::from(self.low_water_percent.min(100));
         let Budget { entries, bytes } = self.budget.countable();
@@ -60,7 +53,6 @@ impl fmt::Debug for Config {
         f.debug_struct("Config")
             .field("budget", &self.budget)
             .field("low_water_percent", &self.low_water_percent)
-            .field("half_life", &self.half_life)
             .field("failures", &self.failures)
             .finish_non_exhaustive()
     }

@@ -17,7 +17,8 @@ pub enum Event<'e, K> {
         bytes: u64,
         /// What making it anew would cost.
         cost: Duration,
-        /// Whether it is resident now. What alone exceeds the budget is served and not kept.
+        /// Whether it is resident now. What alone exceeds the budget is served and not kept, and so
+        /// is what came back and is worth less than those that would have to go for it.
         kept: bool,
     },
     /// A tier beneath had the artifact that is being asked for.

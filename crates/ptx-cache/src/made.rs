@@ -11,6 +11,9 @@ pub struct Made<V> {
     pub value: V,
     /// What making it anew would cost. `None` stands for the time that this making took.
     pub cost: Option<Duration>,
+    /// Whether a tier beneath holds it: the next miss then costs no making but a load, as far as
+    /// [`Cache::note_load`](crate::Cache::note_load) was told what one takes.
+    pub is_held_below: bool,
     /// The digest of the program's normalized lane: variants of one program share it.
     pub family: Option<Digest>,
 }
@@ -18,7 +21,7 @@ pub struct Made<V> {
 impl<V> Made<V> {
     /// A value of a family of its own, which costs what its making takes.
     pub fn new(value: V) -> Self {
-        Self { value, cost: None, family: None }
+        Self { value, cost: None, is_held_below: false, family: None }
     }
 }
 

@@ -1,14 +1,57 @@
-//! Making room: the insertion that meets a full budget chooses who stays and retires the others.
+//! Making room: the insertion that meets a full budget chooses who is to go, and retires as many of
+//! them as it needs; the next ones go on from there.
+//!
+//! The choice looks ahead to the low water, so that it is paid for once in many insertions, but what
+//! it found stays resident until room is needed: a cache stays as full as its budget allows. An
+//! entry that is used meanwhile is passed over. A newcomer that was retired before and asked for again
+//! is served and not kept if it is worth no more than what would have to go for it: a loop that is
+//! longer than the cache does not wash through it.
 //!
 //! Hits go on meanwhile, and so do lowerings of other keys; only insertions that need room wait.
 
 use std::hash::{BuildHasher, Hash};
+use std::time::Duration;
 
 use crossbeam_epoch::{Guard, pin};
 
+use crate::clock::TICKS_TO_A_TURNOVER;
 use crate::slot::Slot;
-use crate::sync::lock;
-use crate::{Budget, Cache, Candidate, Event, Resident, Weigh};
+use crate::sync::{AtomicU64, Ordering, lock};
+use crate::{Budget, Cache, Candidate, Config, Event, Resident, Retention, Weigh};
+
+/// Ticks after which it is chosen anew who is to go.
+const CHOICE_LASTS: u32 = TICKS_TO_A_TURNOVER / 2;
+
+/// By how much a newcomer must be worth more. Gaps are known to a quarter: without this, equals in a
+/// loop that is longer than the cache would take each other's place by turns.
+const INCUMBENTS: f64 = 1.25;
+
+/// Who was chosen to go.
+pub(crate) struct Leaving<K> {
+    /// The next one to go comes last.
+    queue: Vec<Judged<K>>,
+    chosen_at: u32,
+}
+
+/// An entry as it was when it was chosen.
+#[derive(Clone, Copy)]
+struct Judged<K> {
+    key: K,
+    usage: u32,
+}
+
+impl<K> Default for Leaving<K> {
+    fn default() -> Self {
+        Self { queue: Vec::new(), chosen_at: 0 }
+    }
+}
+
+impl<K> Leaving<K> {
+    /// Forgets a choice that was made under other settings.
+    pub(crate) fn forget(&mut self) {
+        self.queue.clear();
+    }
+}
 
 impl<K, V, S> Cache<K, V, S>
 where
@@ -16,62 +59,121 @@ where
     V: Weigh + Clone + Send + Sync + 'static,
     S: BuildHasher + Clone,
 {
-    /// Retires residents down to the low water, with room for an entry of `incoming` bytes on top.
+    /// Retires residents until there is room for `newcomer` on top, or, without one, until the
+    /// budget holds those that are left. False if the newcomer is not worth it; nothing was then
+    /// retired.
     ///
     /// Listeners hear of what was retired after the lock is released: they may call the cache.
-    pub(crate) fn make_room(&self, incoming: Option<u64>) {
-        for (key, bytes) in self.choose_and_retire(incoming) {
+    pub(crate) fn make_room(&self, newcomer: Option<&Candidate>) -> bool {
+        let mut heard = Vec::new();
+        let is_worth_it = self.retire_for(newcomer, &mut heard);
+        for (key, bytes) in heard {
             self.tell(Event::Evicted { key: &key, bytes });
         }
+        is_worth_it
     }
 
-    /// The keys and bytes of what was retired, if anybody listens.
-    fn choose_and_retire(&self, incoming: Option<u64>) -> Vec<(K, u64)> {
-        let _choosing = lock(&self.choosing);
+    /// Puts the keys and bytes of what was retired into `heard`, if anybody listens.
+    fn retire_for(&self, newcomer: Option<&Candidate>, heard: &mut Vec<(K, u64)>) -> bool {
+        let mut leaving = lock(&self.choosing);
         let config = self.config();
-        let beside = |budget: Budget| match incoming {
-            Some(weight) => Budget {
-                entries: budget.entries.saturating_sub(1),
-                bytes: budget.bytes.saturating_sub(weight),
-            },
-            None => budget,
-        };
-        let most = beside(config.budget.countable());
-        let mut heard = Vec::new();
-        if most.holds(self.accounting.resident()) {
-            return heard;
-        }
+        let budget = config.budget.countable();
         let guard = pin();
-        let mut residents: Vec<&Slot<K, V>> =
-            self.shards.iter().flat_map(|shard| shard.entries(&guard)).collect();
-        // Retention breaks ties by position: the same keys come in the same order in every run.
-        residents.sort_unstable_by_key(|slot| self.hash(&slot.key));
-        self.clock.fit(residents.len());
-        let tick = self.clock.tick();
+        let mut is_fresh = false;
+        if self.clock.tick().wrapping_sub(leaving.chosen_at) >= CHOICE_LASTS {
+            self.choose(&mut leaving, &config, newcomer, &guard);
+            is_fresh = true;
+        }
+        let worth = newcomer.map_or(f64::INFINITY, |newcomer| config.retention.worth(newcomer));
+        let mut going = Vec::new();
+        let mut lost = 0.0;
+        let mut left = self.accounting.resident();
+        while !beside(budget, newcomer).holds(left) {
+            let Some(judged) = leaving.queue.pop() else {
+                if is_fresh {
+                    break;
+                }
+                is_fresh = true;
+                going.clear();
+                (lost, left) = (0.0, self.accounting.resident());
+                self.choose(&mut leaving, &config, newcomer, &guard);
+                continue;
+            };
+            let hash = self.hash(&judged.key);
+            let slot = self.shards[self.shard_number(hash)].get(hash, &judged.key, &guard);
+            let Some(slot) = slot.filter(|slot| slot.usage.word() == judged.usage) else {
+                continue;
+            };
+            let candidate = self.candidate(slot);
+            lost += config.retention.worth(&candidate);
+            left = Resident {
+                entries: left.entries.saturating_sub(1),
+                bytes: left.bytes.saturating_sub(candidate.bytes),
+            };
+            going.push(judged);
+        }
+        // What was never used again is kept on trial, for the burst that may be coming: it is judged
+        // at the next choice.
+        let is_known = newcomer.is_some_and(|newcomer| newcomer.gaps[0] > 0);
+        if is_known && worth <= lost * INCUMBENTS {
+            leaving.queue.extend(going.iter().rev());
+            return false;
+        }
+        for Judged { key, .. } in going {
+            if let Some(weight) = self.retire(&key, &guard)
+                && self.is_heard()
+            {
+                heard.push((key, weight));
+            }
+        }
+        true
+    }
+
+    /// Lists who is to go so that the others are within the low water.
+    fn choose(
+        &self,
+        leaving: &mut Leaving<K>,
+        config: &Config,
+        newcomer: Option<&Candidate>,
+        guard: &Guard,
+    ) {
+        let residents: Vec<&Slot<K, V>> =
+            self.shards.iter().flat_map(|shard| shard.entries(guard)).collect();
         let candidates: Vec<Candidate> =
-            residents.iter().map(|slot| candidate(slot, tick)).collect();
-        let mut kept = within(beside(config.low_water()), &candidates, &*config.retention);
-        if !kept.contains(&true) {
+            residents.iter().map(|slot| self.candidate(slot)).collect();
+        let low_water = beside(config.low_water(), newcomer);
+        let mut order = who_leaves(&*config.retention, &candidates, low_water);
+        if order.len() == candidates.len() {
             // Few large entries: below the low water there is room for none, within the budget
             // there may be.
-            kept = within(most, &candidates, &*config.retention);
+            let budget = beside(config.budget.countable(), newcomer);
+            order = who_leaves(&*config.retention, &candidates, budget);
         }
-        for (slot, _) in residents.iter().zip(kept).filter(|(_, kept)| !kept) {
-            let weight = self.retire(slot, &guard);
-            heard.extend(weight.filter(|_| self.is_heard()).map(|weight| (slot.key, weight)));
-        }
-        guard.flush();
-        heard
+        let judged = |slot: &&Slot<K, V>| Judged { key: slot.key, usage: slot.usage.word() };
+        leaving.chosen_at = self.clock.tick();
+        leaving.queue.clear();
+        leaving.queue.extend(order.iter().rev().filter_map(|&at| residents.get(at)).map(judged));
     }
 
-    /// The bytes of the entry at `slot`, if it was still resident and is now retired.
-    fn retire(&self, slot: &Slot<K, V>, guard: &Guard) -> Option<u64> {
-        let hash = self.hash(&slot.key);
+    /// An entry as retention sees it now.
+    pub(crate) fn candidate(&self, slot: &Slot<K, V>) -> Candidate {
+        let uses = slot.usage.at(self.clock.tick());
+        let load = self.load_time.mean().filter(|_| slot.is_held_below());
+        Candidate {
+            bytes: slot.value.weight(),
+            idle: uses.idle,
+            gaps: uses.gaps,
+            cost: load.map_or(slot.cost(), |load| load.min(slot.cost())),
+            family: slot.family(),
+        }
+    }
+
+    /// The bytes of the entry of `key`, if it was still resident and is now retired.
+    fn retire(&self, key: &K, guard: &Guard) -> Option<u64> {
+        let hash = self.hash(key);
         let shard = &self.shards[self.shard_number(hash)];
-        // An entry that took this one's place in the meantime was not judged and stays. One that
-        // moved to a new table is another slot with the same usage: it is judged next time.
-        let same = |current: &Slot<K, V>| std::ptr::eq(current, slot);
-        let weight = shard.remove_if(hash, &slot.key, same, guard)?.value.weight();
+        let slot = shard.remove_if(hash, key, |_| true, guard)?;
+        let weight = slot.value.weight();
         self.accounting.release(weight);
         self.ghosts.remember(hash, slot.usage.word());
         self.counts.evicted_entries.add(1);
@@ -80,34 +182,60 @@ where
     }
 }
 
-fn candidate<K, V: Weigh>(slot: &Slot<K, V>, tick: u32) -> Candidate {
-    let uses = slot.usage.at(tick);
-    Candidate {
-        bytes: slot.value.weight(),
-        uses: uses.count,
-        idle: uses.idle,
-        interval: uses.interval,
-        cost: slot.cost(),
-        family: slot.family,
+/// The positions of those that leave for the others to be within `budget`, each once, the first to
+/// leave first.
+fn who_leaves(retention: &dyn Retention, candidates: &[Candidate], budget: Budget) -> Vec<usize> {
+    let mut stays = vec![true; candidates.len()];
+    let mut order = retention.leaving(candidates, budget);
+    order.retain(|&position| {
+        stays.get_mut(position).is_some_and(|stays| std::mem::replace(stays, false))
+    });
+    let staying = || candidates.iter().zip(&stays).filter(|(_, stays)| **stays);
+    let mut held = Resident {
+        entries: staying().count() as u64,
+        bytes: staying().fold(0, |sum, (candidate, _)| sum.saturating_add(candidate.bytes)),
+    };
+    // The retention is a caller's: what it forgot is put right here.
+    for (position, candidate) in candidates.iter().enumerate().rev() {
+        if budget.holds(held) {
+            break;
+        }
+        if stays[position] {
+            order.push(position);
+            held.entries -= 1;
+            held.bytes = held.bytes.saturating_sub(candidate.bytes);
+        }
+    }
+    order
+}
+
+/// What of `budget` is left beside `newcomer`.
+fn beside(budget: Budget, newcomer: Option<&Candidate>) -> Budget {
+    match newcomer {
+        Some(newcomer) => Budget {
+            entries: budget.entries.saturating_sub(1),
+            bytes: budget.bytes.saturating_sub(newcomer.bytes),
+        },
+        None => budget,
     }
 }
 
-/// Which candidates the retention keeps, cut to the budget.
-fn within(budget: Budget, candidates: &[Candidate], retention: &dyn crate::Retention) -> Vec<bool> {
-    let mut kept = vec![false; candidates.len()];
-    let mut held = Resident::default();
-    for position in retention.keep(candidates, budget) {
-        let Some((place, candidate)) = kept.get_mut(position).zip(candidates.get(position)) else {
-            continue;
+/// The running mean of loads from a tier beneath, in nanoseconds. Zero before the first.
+#[derive(Debug, Default)]
+pub(crate) struct LoadTime(AtomicU64);
+
+impl LoadTime {
+    pub(crate) fn note(&self, took: Duration) {
+        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).max(1);
+        // Relaxed, and two at once may count as one: an estimate that publishes nothing else.
+        let mean = match self.0.load(Ordering::Relaxed) {
+            0 => took,
+            mean => mean - mean / 16 + took / 16,
         };
-        let grown = Resident {
-            entries: held.entries + 1,
-            bytes: held.bytes.saturating_add(candidate.bytes),
-        };
-        if !*place && budget.holds(grown) {
-            *place = true;
-            held = grown;
-        }
+        self.0.store(mean.max(1), Ordering::Relaxed);
     }
-    kept
+
+    fn mean(&self) -> Option<Duration> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|&mean| mean > 0).map(Duration::from_nanos)
+    }
 }

@@ -102,7 +102,7 @@ impl PtxCache {
                     lower().map_err(lowering_error)?.into()
                 };
                 let artifact = self.lowered(lowered, started);
-                let made = made(&artifact);
+                let made = made(&artifact, self.tiers.keeps(&artifact));
                 unwritten = self.written_first(key, artifact, claims)?;
                 Ok(made)
             }
@@ -151,7 +151,10 @@ impl PtxCache {
         let tier = self.tiers.name(found.tier).to_owned();
         self.counts.saved_nanos.add(nanos(found.artifact.cost));
         self.memory().tell(Event::Loaded { key, tier: &tier });
-        (made(&found.artifact), tier)
+        if let Some(took) = found.took {
+            self.memory().note_load(took);
+        }
+        (made(&found.artifact, true), tier)
     }
 
     /// Writes a new artifact to the tiers at once where a failure must reach all who wait, and
@@ -175,9 +178,9 @@ impl PtxCache {
 }
 
 /// What memory keeps of an artifact.
-pub(crate) fn made(artifact: &Artifact) -> Made<Arc<str>> {
+pub(crate) fn made(artifact: &Artifact, is_held_below: bool) -> Made<Arc<str>> {
     let Artifact { text, cost, family, .. } = artifact;
-    Made { value: Arc::clone(text), cost: Some(*cost), family: *family }
+    Made { value: Arc::clone(text), cost: Some(*cost), is_held_below, family: *family }
 }
 
 /// Where a text came from, which this request would have had from `source`.

@@ -96,7 +96,7 @@ impl PtxCache {
                         let lower = lower.take().ok_or(CacheError::Panicked)?;
                         let span = tracing::debug_span!("lowering", %key);
                         let artifact = self.lowered(lower().instrument(span).await?, started);
-                        let made = made(&artifact);
+                        let made = made(&artifact, self.tiers.keeps(&artifact));
                         unwritten = self.written_first_async(key, artifact, claims).await?;
                         Ok(made)
                     }

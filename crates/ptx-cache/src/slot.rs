@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use crate::usage::Usage;
 
+const HELD_BELOW: u32 = 1 << 31;
+
 /// An entry. Written once, before it is published; only `usage` changes afterwards.
 #[repr(C, align(64))]
 #[derive(Debug)]
@@ -12,8 +14,9 @@ pub(crate) struct Slot<K, V> {
     pub(crate) key: K,
     pub(crate) value: V,
     pub(crate) usage: Usage,
-    /// Variants of one program share it.
-    pub(crate) family: u32,
+    /// Variants of one program share the lower 31 bits. The top one says whether a tier beneath
+    /// holds the value.
+    family: u32,
     /// What making the value took, in microseconds, at most 71 minutes.
     pub(crate) cost_micros: u32,
     /// Seconds from the cache's start to this entry's.
@@ -27,7 +30,7 @@ impl<K, V> Slot<K, V> {
             key,
             value,
             usage,
-            family: about.family,
+            family: about.family & !HELD_BELOW | if about.is_held_below { HELD_BELOW } else { 0 },
             cost_micros,
             born_seconds: about.born_seconds,
         }
@@ -49,12 +52,21 @@ impl<K, V> Slot<K, V> {
     pub(crate) fn cost(&self) -> Duration {
         Duration::from_micros(self.cost_micros.into())
     }
+
+    pub(crate) fn family(&self) -> u32 {
+        self.family & !HELD_BELOW
+    }
+
+    pub(crate) fn is_held_below(&self) -> bool {
+        self.family & HELD_BELOW != 0
+    }
 }
 
 /// What is known of an entry beside key and value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About {
     pub(crate) cost: Duration,
+    pub(crate) is_held_below: bool,
     pub(crate) family: u32,
     pub(crate) born_seconds: u32,
 }

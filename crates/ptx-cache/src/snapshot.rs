@@ -33,7 +33,8 @@ pub struct Snapshot {
     pub evicted_entries: u64,
     /// Their bytes.
     pub evicted_bytes: u64,
-    /// Values that were served and not kept: each alone exceeds the budget, or found no room in it.
+    /// Values that were served and not kept: each alone exceeds the budget, found no room in it, or
+    /// came back and was worth less than those that would have had to go for it.
     pub not_kept: u64,
     /// Bytes of the index itself: tables and slots, without the values.
     pub index_bytes: u64,
@@ -46,8 +47,9 @@ pub struct EntryReport<K> {
     pub key: K,
     /// What it weighs, in bytes.
     pub bytes: u64,
-    /// Recent uses: halved with each [half-life](crate::Config::half_life), at most 64.
-    pub uses: f64,
+    /// How often it was asked for, also before it was last retired as far as that is remembered.
+    /// Exact up to eight, an estimate above, and at most 448.
+    pub uses: u32,
     /// How long it has been resident, to the second.
     pub age: Duration,
     /// What making it took.

@@ -94,6 +94,8 @@ pub struct TierSnapshot {
 pub(crate) struct Found {
     pub(crate) artifact: Artifact,
     pub(crate) tier: usize,
+    /// What the tier's load took; nothing if another process published it meanwhile.
+    pub(crate) took: Option<Duration>,
 }
 
 /// Claims on a key in every tier that coordinates; released when dropped.
@@ -169,9 +171,11 @@ impl Tiers {
     }
 
     fn load(&self, key: &PtxKey) -> Option<Found> {
-        let hit = |(number, tier): (usize, &Tier)| Some((number, self.load_from(tier, key)?));
-        let (tier, artifact) = self.stack.iter().enumerate().find_map(hit)?;
-        Some(Found { artifact, tier })
+        self.stack.iter().enumerate().find_map(|(number, tier)| {
+            let started = Instant::now();
+            let artifact = self.load_from(tier, key)?;
+            Some(Found { artifact, tier: number, took: Some(started.elapsed()) })
+        })
     }
 
     /// Claims `key` in every tier, from the fastest down, unless a tier has the artifact by then.
@@ -180,11 +184,18 @@ impl Tiers {
         for (number, tier) in self.stack.iter().enumerate() {
             match self.claim_in(tier, key) {
                 Claim::Held(claim) => held.push(claim),
-                Claim::Published(artifact) => return Err(Found { artifact, tier: number }),
+                Claim::Published(artifact) => {
+                    return Err(Found { artifact, tier: number, took: None });
+                }
                 Claim::Unheld => {}
             }
         }
         Ok(Claims { _held: held })
+    }
+
+    /// Whether a new artifact is written to a tier: [`write`](Self::write) then does it.
+    pub(crate) fn keeps(&self, artifact: &Artifact) -> bool {
+        !self.stack.is_empty() && artifact.cost >= self.policy().least_cost
     }
 
     /// Writes a new artifact to every tier, unless it was too cheap.
@@ -241,7 +252,7 @@ impl Tiers {
     pub(crate) fn catch_up(&self, key: &PtxKey, unwritten: &Unwritten) {
         match unwritten {
             Unwritten::New { artifact, .. } => drop(self.write(key, artifact)),
-            Unwritten::Found(Found { artifact, tier }) => {
+            Unwritten::Found(Found { artifact, tier, .. }) => {
                 for above in self.stack.iter().take(*tier) {
                     drop(self.write_to(above, key, artifact, &above.counts.fills));
                 }

@@ -1,32 +1,28 @@
-//! How often and how lately an entry was used, in one word that is seldom written.
+//! How often, how lately and at what intervals an entry was used, in one word that is seldom written.
+//!
+//! Time passes in ticks. A tick is a number of insertions and no time of a clock: with no insertion
+//! nothing has to be chosen, no tick passes, and hits write nothing. The first use in a tick notes
+//! how many ticks passed since the one before. The last two such gaps stand in the word: kernels come
+//! in bursts, so an entry's gaps are short and long by turns, and a mean of them would be neither.
 //!
 //! The count is exact up to eight. Above, it is kept as a power of two and a quarter of the way to
 //! the next, and a use moves it on with the probability that keeps its expectation right (Morris,
-//! *Counting large numbers of events in small registers*, Communications of the ACM 21, 1978): so
-//! an entry that was used 64 times was written 20 times, and then no more: what is used that often
-//! between two ticks stays anyway, and each write is a line that other cores have to fetch again.
-//!
-//! Beside the count stands how many ticks passed, lately, from a use to the first one in a later
-//! tick: the interval after which to expect the entry again.
-//!
-//! The count halves with each tick. A tick is a number of insertions, not a time: with no insertion
-//! nothing has to be chosen, no tick passes, and an entry whose count is full is read without being
-//! written. Counts are estimates: two threads that use an entry at once may count as one use.
+//! *Counting large numbers of events in small registers*, Communications of the ACM 21, 1978): an
+//! entry that was used a thousand times was written 31 times for it. It is for reports, and decides
+//! nothing. Two threads that use an entry at once may count as one use.
 
 use crate::sync::{AtomicU32, Ordering};
 
-/// Uses within one tick beyond which nothing is told apart, and nothing is written.
-pub(crate) const MOST_USES: u32 = 64;
-
 const CODE_BITS: u32 = 5;
 const CODE_MASK: u32 = (1 << CODE_BITS) - 1;
-/// Above the code stands the interval's code, and above that the tick of the last use.
-const INTERVAL_BITS: u32 = 6;
-const INTERVAL_MASK: u32 = (1 << INTERVAL_BITS) - 1;
-const LOW_BITS: u32 = CODE_BITS + INTERVAL_BITS;
+/// Above the count's code stand the codes of the last gap and of the one before, and above these
+/// the tick of the last use.
+const GAP_BITS: u32 = 6;
+const GAP_MASK: u32 = (1 << GAP_BITS) - 1;
+const GAPS_MASK: u32 = (1 << (2 * GAP_BITS)) - 1;
+const LOW_BITS: u32 = CODE_BITS + 2 * GAP_BITS;
 const TICK_MASK: u32 = u32::MAX >> LOW_BITS;
-const LONGEST_INTERVAL: u32 = decode(INTERVAL_MASK);
-const LAST_CODE: u32 = encode(MOST_USES);
+const LONGEST_GAP: u32 = decode(GAP_MASK);
 
 /// See the module's page.
 #[derive(Debug)]
@@ -35,7 +31,7 @@ pub(crate) struct Usage(AtomicU32);
 impl Usage {
     /// One use at `tick`.
     pub(crate) fn once(tick: u32) -> Self {
-        Self(AtomicU32::new(pack(1, 0, tick)))
+        Self(AtomicU32::new(tick << LOW_BITS | encode(1)))
     }
 
     /// Counts one use at `tick`. Writes only if that changes something. `turn` numbers the uses of
@@ -44,24 +40,25 @@ impl Usage {
     pub(crate) fn record(&self, tick: u32, turn: u64) {
         // Relaxed: an estimate that publishes nothing else.
         let word = self.0.load(Ordering::Relaxed);
-        let full = tick << LOW_BITS | LAST_CODE;
-        if word & !(INTERVAL_MASK << CODE_BITS) != full
+        let full = tick << LOW_BITS | CODE_MASK;
+        if word & !(GAPS_MASK << CODE_BITS) != full
             && (is_of_before(word, tick) || moves_on(word & CODE_MASK, turn))
         {
-            self.count(word, tick);
+            self.count(word, tick, turn);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn count(&self, word: u32, tick: u32) {
-        let counted = if is_of_before(word, tick) { used_again(word, tick) } else { word + 1 };
-        self.0.store(counted, Ordering::Relaxed);
+    fn count(&self, word: u32, tick: u32, turn: u64) {
+        let counted = if moves_on(word & CODE_MASK, turn) { one_more(word) } else { word };
+        let noted = if is_of_before(word, tick) { with_gap(counted, tick) } else { counted };
+        self.0.store(noted, Ordering::Relaxed);
     }
 
     /// One more use at `tick`, after an absence before which [`word`](Self::word) gave `word`.
     pub(crate) fn again(word: u32, tick: u32) -> Self {
-        Self(AtomicU32::new(used_again(word, tick)))
+        Self(AtomicU32::new(with_gap(one_more(word), tick)))
     }
 
     /// What is known of the uses, to go on from with [`again`](Self::again).
@@ -72,10 +69,12 @@ impl Usage {
     /// What is known of the uses at `tick`.
     pub(crate) fn at(&self, tick: u32) -> Uses {
         let word = self.word();
-        let idle = idle_ticks(word, tick);
-        let halvings = i32::try_from(idle).unwrap_or(i32::MAX);
-        let count = f64::from(decode(word & CODE_MASK)) * 0.5_f64.powi(halvings);
-        Uses { count, idle, interval: decode(word >> CODE_BITS & INTERVAL_MASK) }
+        let gap = |shift: u32| decode(word >> shift & GAP_MASK);
+        Uses {
+            count: decode(word & CODE_MASK),
+            idle: idle_ticks(word, tick),
+            gaps: [gap(CODE_BITS), gap(CODE_BITS + GAP_BITS)],
+        }
     }
 
     /// A copy for another slot of the same key.
@@ -84,27 +83,28 @@ impl Usage {
     }
 }
 
-/// How often and how lately an entry was used.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// See the module's page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Uses {
-    /// Halved for each tick since the last one.
-    pub(crate) count: f64,
+    pub(crate) count: u32,
     /// Ticks since the last one.
     pub(crate) idle: u32,
-    /// Ticks from a use to the first one in a later tick, smoothed. Zero where there was none yet.
-    pub(crate) interval: u32,
+    /// Ticks between the last two ticks with a use, and between the two before. Zero where there
+    /// were none.
+    pub(crate) gaps: [u32; 2],
 }
 
-/// The word after a use at `tick`, the first in it.
-fn used_again(word: u32, tick: u32) -> u32 {
-    let idle = idle_ticks(word, tick);
-    let uses = decode(word & CODE_MASK).checked_shr(idle).unwrap_or(0);
-    let before = decode(word >> CODE_BITS & INTERVAL_MASK);
-    let gap = idle.min(LONGEST_INTERVAL);
-    // Kernels come in bursts, so the gaps of one entry are short and long by turns. What retention
-    // asks is when the next burst comes: a long gap counts at once, short ones wear it off.
-    let interval = if gap >= before { gap } else { before - (before - gap) / 4 };
-    pack(uses + 1, interval, tick)
+/// `word` with the next count, if there is one.
+const fn one_more(word: u32) -> u32 {
+    if word & CODE_MASK == CODE_MASK { word } else { word + 1 }
+}
+
+/// `word` with the gap from its tick to `tick`, and that as its tick.
+fn with_gap(word: u32, tick: u32) -> u32 {
+    let gap = encode(idle_ticks(word, tick).clamp(1, LONGEST_GAP));
+    let before = word >> CODE_BITS & GAP_MASK;
+    let gaps = before << GAP_BITS | gap;
+    (tick & TICK_MASK) << LOW_BITS | gaps << CODE_BITS | word & CODE_MASK
 }
 
 /// Whether the last use was not at `tick`.
@@ -123,15 +123,9 @@ fn moves_on(code: u32, turn: u64) -> bool {
     spread <= u64::MAX >> step_bits(code)
 }
 
-/// Ticks wrap around after 2^21; an entry idle for longer looks younger than it is.
+/// Ticks wrap around after 2^15; an entry idle for longer looks younger than it is.
 const fn idle_ticks(word: u32, tick: u32) -> u32 {
     tick.wrapping_sub(word >> LOW_BITS) & TICK_MASK
-}
-
-const fn pack(uses: u32, interval: u32, tick: u32) -> u32 {
-    (tick & TICK_MASK) << LOW_BITS
-        | encode(interval) << CODE_BITS
-        | encode(if uses < MOST_USES { uses } else { MOST_USES })
 }
 
 /// The largest code that stands for no more than `uses`: two bits behind the leading one.
@@ -159,25 +153,31 @@ const fn step_bits(code: u32) -> u32 {
 mod tests {
     use super::*;
 
+    const MOST_USES: u32 = decode(CODE_MASK);
+
     #[test]
     fn codes_stand_for_growing_counts_and_small_ones_are_exact() {
-        for code in 0..LAST_CODE {
+        for code in 0..GAP_MASK {
             assert_eq!(encode(decode(code)), code);
             assert_eq!(decode(code + 1) - decode(code), 1 << step_bits(code), "{code}");
         }
         assert!((0..=8).all(|uses| decode(encode(uses)) == uses));
-        assert_eq!(decode(LAST_CODE), MOST_USES);
+        assert!(LONGEST_GAP > TICK_MASK, "every gap has a code");
     }
 
     #[test]
     fn counts_come_out_right_whatever_the_pattern_of_uses() {
         for stride in [1, 2, 3, 7, 64, 100, 485, 1000, 4096] {
-            for uses in [8_u32, 20, 40, 60] {
-                let usage = Usage::once(5);
-                (1..uses).for_each(|use_| usage.record(5, u64::from(use_ * stride)));
-                let counted = usage.at(5).count;
-                let share = counted / f64::from(uses);
-                assert!((0.6..=1.5).contains(&share), "{uses} uses, one in {stride}: {counted}");
+            for uses in [8_u32, 20, 40, 60, 300] {
+                for uses_to_a_tick in [1, 3, u32::MAX] {
+                    let usage = Usage::once(0);
+                    (1..uses).for_each(|use_| {
+                        usage.record(use_ / uses_to_a_tick, u64::from(use_ * stride));
+                    });
+                    let counted = usage.at(0).count;
+                    let share = f64::from(counted) / f64::from(uses);
+                    assert!((0.5..=1.7).contains(&share), "{uses}, one in {stride}: {counted}");
+                }
             }
         }
     }
@@ -186,11 +186,12 @@ mod tests {
     fn a_full_count_is_not_written() {
         let usage = Usage::once(5);
         (0..100_000).for_each(|turn| usage.record(5, turn));
-        let full = Uses { count: f64::from(MOST_USES), idle: 0, interval: 0 };
-        assert_eq!(usage.at(5), full);
-        let word = usage.0.load(Ordering::Relaxed);
+        assert_eq!(usage.at(5), Uses { count: MOST_USES, idle: 0, gaps: [0, 0] });
+        let word = usage.word();
         usage.record(5, 0);
-        assert_eq!(usage.0.load(Ordering::Relaxed), word);
+        assert_eq!(usage.word(), word);
+        usage.record(6, 0);
+        assert_eq!(usage.at(6), Uses { count: MOST_USES, idle: 0, gaps: [1, 0] });
     }
 
     #[test]
@@ -198,42 +199,31 @@ mod tests {
         let usage = Usage::once(5);
         let mut writes = 0;
         for turn in 0..4096 {
-            let before = usage.0.load(Ordering::Relaxed);
+            let before = usage.word();
             usage.record(5, turn);
-            writes += u32::from(usage.0.load(Ordering::Relaxed) != before);
+            writes += u32::from(usage.word() != before);
         }
-        assert!(writes <= LAST_CODE, "{writes} writes");
+        assert!(writes <= CODE_MASK, "{writes} writes");
     }
 
     #[test]
-    fn uses_halve_with_each_tick_and_a_use_counts_on_from_there() {
+    fn the_last_two_gaps_are_known() {
         let usage = Usage::once(0);
-        (0..7).for_each(|_| usage.record(0, 0));
-        let uses = |count, idle, interval| Uses { count, idle, interval };
-        assert_eq!(usage.at(0), uses(8.0, 0, 0));
-        assert_eq!(usage.at(3), uses(1.0, 3, 0));
-        assert_eq!(usage.at(5), uses(0.25, 5, 0));
-        usage.record(2, 0);
-        assert_eq!(usage.at(2), uses(3.0, 0, 2));
-    }
-
-    #[test]
-    fn a_long_gap_counts_at_once_and_short_ones_wear_it_off() {
-        let usage = Usage::once(0);
-        let mut intervals = Vec::new();
-        for tick in [1, 9, 10, 11, 12, 20] {
+        let mut gaps = Vec::new();
+        for tick in [0, 1, 9, 9, 11] {
             usage.record(tick, 0);
-            intervals.push(usage.at(tick).interval);
+            gaps.push(usage.at(tick).gaps);
         }
-        assert_eq!(intervals, [1, 8, 7, 6, 5, 8]);
+        assert_eq!(gaps, [[0, 0], [1, 0], [8, 1], [8, 1], [2, 8]]);
+        assert_eq!(usage.at(20).idle, 9);
     }
 
     #[test]
     fn an_entry_that_comes_back_goes_on_from_where_it_was() {
         let usage = Usage::once(3);
-        (0..7).for_each(|_| usage.record(3, 0));
+        (0..6).for_each(|_| usage.record(3, 0));
         let again = Usage::again(usage.word(), 5);
-        assert_eq!(again.at(5), Uses { count: 3.0, idle: 0, interval: 2 });
+        assert_eq!(again.at(6), Uses { count: 8, idle: 1, gaps: [2, 0] });
     }
 
     #[test]

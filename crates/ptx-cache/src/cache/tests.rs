@@ -242,6 +242,59 @@ fn what_is_used_often_and_costs_much_stays_through_a_scan() {
 }
 
 #[test]
+fn a_full_cache_stays_full() {
+    let cache = cache(64, 1 << 20);
+    for number in 0..1_000 {
+        cache.insert(key(number), text(100));
+        let entries = cache.snapshot().resident.entries;
+        assert_eq!(entries, 64.min(number + 1), "no more is retired than room is needed for");
+    }
+}
+
+#[test]
+fn what_a_tier_holds_is_worth_its_load_and_not_its_making() {
+    let stays = |is_held_below: bool, load: Option<Duration>| {
+        let cache = cache(8, 1 << 20);
+        let costing = |millis| Made { cost: Some(Duration::from_millis(millis)), ..text(100) };
+        cache.insert(key(0), Made { is_held_below, ..costing(900) });
+        (1..8).for_each(|number| drop(cache.insert(key(number), costing(30))));
+        load.into_iter().for_each(|took| cache.note_load(took));
+        cache.insert(key(8), costing(30));
+        cache.get(&key(0)).is_some()
+    };
+    assert!(stays(false, Some(Duration::from_millis(1))), "no tier has it");
+    assert!(stays(true, None), "nobody knows what a load takes");
+    assert!(stays(true, Some(Duration::from_millis(500))));
+    assert!(!stays(true, Some(Duration::from_millis(1))));
+}
+
+/// A caller's retention that says little and what it says is wrong.
+struct Careless;
+
+impl crate::Retention for Careless {
+    fn leaving(&self, candidates: &[crate::Candidate], _: Budget) -> Vec<usize> {
+        vec![candidates.len() + 7, 1, 1]
+    }
+
+    fn worth(&self, _: &crate::Candidate) -> f64 {
+        f64::NAN
+    }
+}
+
+#[test]
+fn a_careless_retention_breaks_no_budget() {
+    let config = Config::with_budget(Budget { entries: 20, bytes: 2_000 });
+    let cache: Cache<PtxKey, Arc<str>> =
+        Cache::new(Config { retention: Arc::new(Careless), ..config });
+    for number in 0..200 {
+        assert!(cache.insert(key(number % 50), text(90 + number as usize % 20)));
+        assert!(cache.snapshot().resident.bytes <= 2_000);
+    }
+    assert!(cache.snapshot().resident.entries >= 16);
+    assert_exact(&cache);
+}
+
+#[test]
 fn a_smaller_budget_is_met_at_once() {
     let cache = cache(100, 10_000);
     for number in 0..100 {
@@ -307,10 +360,12 @@ proptest! {
             match step {
                 Step::Insert(number, bytes) => {
                     let kept = cache.insert(key(number), text(bytes));
-                    prop_assert_eq!(kept, budget.entries > 0 && bytes as u64 <= budget.bytes);
-                    if kept {
-                        written.insert(number, bytes);
-                    }
+                    let fits = budget.entries > 0 && bytes as u64 <= budget.bytes;
+                    prop_assert!(fits || !kept);
+                    let first = !written.contains_key(&number);
+                    prop_assert!(kept || !fits || !first, "what is new is kept if it fits");
+                    prop_assert_eq!(cache.get(&key(number)).map(|text| text.len()), kept.then_some(bytes));
+                    written.insert(number, bytes);
                 }
                 Step::Make(number, bytes) => {
                     let served = cache
