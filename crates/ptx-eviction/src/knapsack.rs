@@ -128,7 +128,7 @@ fn fill_by_density<O: Objective>(
 }
 
 /// Whether the free elements together exceed the bytes that are left.
-fn bytes_bind(constraint: &Constraint<'_>, room: &Room, free: &[Free]) -> bool {
+pub(crate) fn bytes_bind(constraint: &Constraint<'_>, room: &Room, free: &[Free]) -> bool {
     let sizes = free.iter().map(|free| constraint.size(free.element as usize));
     constraint.limits_bytes() && sizes.fold(0, u64::saturating_add) > room.bytes
 }

@@ -8,6 +8,7 @@ use crate::exact::{self, EXACT_CANDIDATES};
 use crate::knapsack;
 use crate::objective::{ConcaveOverGroups, Curve, GroupMass};
 use crate::scratch::{Scratch, Selection};
+use crate::top_gains::select_top_gains;
 
 /// One cache entry, as far as retention cares.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,7 +71,7 @@ pub struct Kept<'r> {
 #[derive(Debug, Default)]
 pub struct Retainer {
     curve: Curve,
-    family_ids: HashMap<u64, u32>,
+    family_ids: HashMap<u64, u32, ahash::RandomState>,
     worths: Vec<f64>,
     sizes: Vec<u64>,
     families: Vec<u32>,
@@ -90,6 +91,8 @@ impl Retainer {
     ///
     /// With at most [`EXACT_CANDIDATES`] entries to choose from (not pinned, and not larger than what the
     /// pinned ones leave) the set is optimal; otherwise it is that of [`density_greedy`](crate::density_greedy), with its guarantee.
+    /// Where no family has two entries and only the count binds, the set is optimal and found in O(n).
+    ///
     /// An entry larger than the byte budget never stays, unless pinned, and never costs another its place.
     ///
     /// Pinned entries stay even where they alone break a budget, since they are in use: then nothing else does,
@@ -118,6 +121,18 @@ impl Retainer {
             Err(error) => return Err(error),
         };
         scratch.list_free(&constraint);
+        // A pinned entry's family has its worth already, so its gain is not what it is worth.
+        let is_modular = self.largest_worths.len() == self.worths.len() && self.pinned.is_empty();
+        if is_modular && scratch.takes_count_alone(&constraint) {
+            let selection = select_top_gains(&objective, scratch)?;
+            let bytes = selection.elements.iter().map(|&entry| self.sizes[entry]);
+            return Ok(Kept {
+                entries: selection.elements,
+                value: selection.value,
+                bytes: bytes.fold(0, u64::saturating_add),
+                over_budget,
+            });
+        }
         if scratch.free.len() <= EXACT_CANDIDATES {
             exact::search(&objective, &constraint, scratch)?;
         } else {

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::constraint::{Constraint, Room};
+use crate::knapsack::bytes_bind;
 use crate::lazy_queue::LazyQueue;
 use crate::objective::{Objective, checked_gain, evaluate};
 
@@ -151,6 +152,13 @@ impl<S: Default + Clone> Scratch<S> {
                 .filter(|&(index, _)| base.admits(constraint, index))
                 .map(|(_, element)| Free { element, bound: f64::INFINITY }),
         );
+    }
+
+    /// Whether every element may be added, and all of them together would break no budget of bytes:
+    /// only a count can then leave any out.
+    pub(crate) fn takes_count_alone(&self, constraint: &Constraint<'_>) -> bool {
+        let is_whole = self.free.len() + self.base.chosen.len() == self.base.member.len();
+        is_whole && !bytes_bind(constraint, &self.base.room, &self.free)
     }
 
     /// Bounds the gain of each free element by its gain over the pinned ones.

@@ -143,4 +143,22 @@ proptest! {
             prop_assert!(kept.entries.len() == count || total + entries[position].bytes > bytes);
         }
     }
+
+    #[test]
+    fn without_siblings_and_under_a_count_the_most_valuable_stay(
+        worths in prop::collection::vec(0_u8..20, 1..80),
+        count in 0_usize..90,
+    ) {
+        let entries: Vec<Entry> =
+            (0..).zip(&worths).map(|(family, &worth)| entry(worth.into(), 10, family)).collect();
+        let mut retainer = Retainer::new(Curve::SquareRoot);
+        let bytes = 10 * entries.len() as u64;
+        let kept = retainer.retain(&entries, Budgets { entries: count, bytes }).unwrap();
+        let mut best: Vec<usize> = (0..entries.len()).collect();
+        best.sort_by_key(|&position| std::cmp::Reverse(worths[position]));
+        best.truncate(count);
+        best.sort_unstable();
+        prop_assert_eq!(kept.entries, &best);
+        prop_assert_eq!(kept.bytes, 10 * best.len() as u64);
+    }
 }
