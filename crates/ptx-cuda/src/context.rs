@@ -59,7 +59,10 @@ impl<D: Driver> Context<D> {
         let version = driver.version()?;
         let jit = JitConfiguration {
             compute_capability: device.compute_capability,
-            assembler: Assembler::Driver { version: version.0 },
+            assembler: Assembler::Driver {
+                version: version.0,
+                build: driver.build().map(|build| build.digest()),
+            },
             options: JitOptions::default(),
         };
         let driver = Arc::clone(driver);

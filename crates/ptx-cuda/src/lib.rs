@@ -86,6 +86,7 @@ mod cuda;
 #[cfg(feature = "cuda")]
 mod cust_driver;
 mod driver;
+mod driver_build;
 mod error;
 mod jit_log;
 mod jit_options;
@@ -111,6 +112,7 @@ pub use cust_driver::{CustFunction, CustModule, LaunchStream};
 pub use driver::{
     Assembled, ContextId, DeviceFacts, DevicePointer, Driver, Failure, Global, Image, Loaded,
 };
+pub use driver_build::DriverBuild;
 pub use error::CudaError;
 pub use jit_log::{Diagnostic, JitLog, Severity};
 pub use module_cache::{ModuleCache, ResidentKey};

@@ -11,8 +11,8 @@ use ptx_key::{ComputeCapability, JitOptions};
 
 use crate::recording::state::State;
 use crate::{
-    Assembled, ContextId, Cubin, CudaError, DeviceFacts, DevicePointer, Driver, DriverCode,
-    DriverVersion, Failure, Global, Image, JitLog, Loaded, Ptx, cubin, jit_options,
+    Assembled, ContextId, Cubin, CudaError, DeviceFacts, DevicePointer, Driver, DriverBuild,
+    DriverCode, DriverVersion, Failure, Global, Image, JitLog, Loaded, Ptx, cubin, jit_options,
 };
 
 /// A driver that records what is asked of it.
@@ -36,6 +36,7 @@ use crate::{
 /// ```
 pub struct RecordingDriver {
     version: DriverVersion,
+    build: Option<DriverBuild>,
     devices: Vec<DeviceFacts>,
     state: Arc<Mutex<State>>,
 }
@@ -134,6 +135,16 @@ impl RecordingDriver {
         Self::with_devices(DriverVersion(13_000), &[capability])
     }
 
+    /// The same driver in this build, for tests of what an upgrade changes; `None` is a driver
+    /// that does not say which it is.
+    pub fn of_build(build: Option<DriverBuild>) -> Arc<Self> {
+        let mut driver = Self::new();
+        if let Some(driver) = Arc::get_mut(&mut driver) {
+            driver.build = build;
+        }
+        driver
+    }
+
     /// A driver with these devices.
     pub fn with_devices(version: DriverVersion, devices: &[ComputeCapability]) -> Arc<Self> {
         let facts = |(ordinal, capability): (u32, &ComputeCapability)| DeviceFacts {
@@ -143,7 +154,8 @@ impl RecordingDriver {
             memory_bytes: 1 << 30,
         };
         let devices = (0..).zip(devices).map(facts).collect();
-        Arc::new(Self { version, devices, state: Arc::default() })
+        let build = Some(DriverBuild::new("recording driver"));
+        Arc::new(Self { version, build, devices, state: Arc::default() })
     }
 
     /// What was asked so far, in order.
@@ -247,6 +259,10 @@ impl Driver for RecordingDriver {
 
     fn version(&self) -> Result<DriverVersion, CudaError> {
         Ok(self.version)
+    }
+
+    fn build(&self) -> Option<DriverBuild> {
+        self.build.clone()
     }
 
     fn device_count(&self) -> Result<u32, CudaError> {
