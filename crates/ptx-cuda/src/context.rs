@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ptx_key::{Assembler, JitConfiguration, JitOptions, ModuleKey, PtxKey};
 
 use crate::refused::Asked;
+use crate::unload_queue::UnloadQueue;
 use crate::{
     Assembled, ContextId, CudaError, DeviceFacts, Driver, DriverVersion, Failure, Image, Module,
     Ptx, Refused,
@@ -131,10 +132,19 @@ impl<D: Driver> Context<D> {
     /// [`CudaError::Refused`] where the driver refuses the text or image, and what else the
     /// driver's call returns.
     pub fn load(&self, image: &Image) -> Result<Module<D>, CudaError> {
+        self.load_into(image, None)
+    }
+
+    /// [`load`](Self::load), for the cache whose queue this is.
+    pub(crate) fn load_into(
+        &self,
+        image: &Image,
+        queue: Option<&Arc<UnloadQueue<D>>>,
+    ) -> Result<Module<D>, CudaError> {
         let _span = tracing::debug_span!("module load", context = %self.id()).entered();
         let shared = &self.shared;
         match shared.driver.load(&shared.context, image, &self.jit.options) {
-            Ok(loaded) => Ok(Module::new(self.clone(), loaded, image)),
+            Ok(loaded) => Ok(Module::new(self.clone(), loaded, image, queue)),
             Err(failure) => Err(self.explain(failure, image)),
         }
     }
@@ -170,7 +180,8 @@ impl<D: Driver> Context<D> {
         .into()
     }
 
-    /// Unloads a module that nobody uses any more. This runs in a drop: it reports and goes on.
+    /// Unloads a module that nobody uses any more. Nobody waits for the answer: it reports and goes
+    /// on.
     pub(crate) fn unload(&self, module: D::Module) {
         match self.shared.driver.unload(module) {
             Ok(()) => {}

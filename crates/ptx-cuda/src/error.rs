@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ptx_cache::CacheError;
 
-use crate::{DriverCode, Refused};
+use crate::{DriverCode, Reason, Refused};
 
 /// Why there is no module, function or buffer. Cheap to clone: everyone who waited for a load
 /// gets the same.
@@ -97,6 +97,15 @@ pub enum CudaError {
 }
 
 impl CudaError {
+    /// Whether memory ran out, on the device or in the assembler.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::Refused(refused) => refused.reason == Reason::OutOfMemory,
+            Self::Driver { code, .. } => *code == DriverCode::OUT_OF_MEMORY,
+            _ => false,
+        }
+    }
+
     /// The refusal, where it is one.
     pub fn refused(&self) -> Option<&Refused> {
         match self {

@@ -68,14 +68,14 @@
 //! # Costs
 //!
 //! A resident module costs one lock-free lookup. Loading costs what the driver takes: tens of
-//! microseconds for a cubin, milliseconds to seconds for PTX text. A module that is dropped or
-//! retired last is unloaded by the thread that does it, which may wait for the device.
+//! microseconds for a cubin, milliseconds to seconds for PTX text. To unload may wait for the
+//! device: modules of a cache are unloaded by its next load or on request, never by a launch.
 //!
 //! # Dependencies
 //!
 //! `ptx-cache` holds the modules and `ptx-key` names them; `cust` talks to the driver; `elf` reads
 //! the headers of cubins; `arc-swap` and `ahash` hold the names that were looked up; `scopeguard`
-//! hands a module over to be unloaded; `tempfile` holds what `ptxas` reads and writes;
+//! hands a module over to be unloaded; `crossbeam-epoch` says whether a cache's hit is under way; `tempfile` holds what `ptxas` reads and writes;
 //! `thiserror` derives the error type; `tracing` tells of loads and of unloads that failed.
 
 mod code;
@@ -98,6 +98,7 @@ mod ptxas;
 mod recording;
 mod refused;
 mod tokens;
+mod unload_queue;
 
 pub use code::{DriverCode, DriverVersion};
 pub use context::Context;
@@ -115,7 +116,7 @@ pub use driver::{
 pub use driver_build::DriverBuild;
 pub use error::CudaError;
 pub use jit_log::{Diagnostic, JitLog, Severity};
-pub use module_cache::{ModuleCache, ResidentKey};
+pub use module_cache::{ModuleCache, ModuleSnapshot, ResidentKey};
 pub use modules::{Function, Module};
 pub use ptx::{Ptx, PtxHeader};
 pub use ptx_cache::{Budget, Config, EntryReport, Snapshot};

@@ -4,13 +4,20 @@ use std::error::Error;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use ptx_cache::{Cache, CacheError, Config, Made, Snapshot, Weigh};
+use ptx_cache::{Cache, CacheError, Config, Made, Resident, Snapshot, Weigh};
 use ptx_key::ModuleKey;
 
+use crate::unload_queue::{UnloadQueue, collect};
 use crate::{Context, ContextId, CudaError, Driver, Image, Module, Refused};
 
 /// Loaded modules, each loaded once for all who ask, and unloaded once retired here and dropped
 /// by its last user.
+///
+/// To unload may wait for the device. So neither a hit nor the drop of a last user does it: a
+/// module that nobody uses any more waits for the next load, for
+/// [`unload_retired`](Self::unload_retired), or for the cache's end. What waits still takes device
+/// memory, beyond the budget: a program that stops loading calls `unload_retired` at a moment of
+/// its own.
 ///
 /// A refusal that will not change (see [`Refused::is_permanent`]) is remembered like a module:
 /// the driver is not asked again. Its key holds the driver's version, so another driver is.
@@ -34,6 +41,28 @@ use crate::{Context, ContextId, CudaError, Driver, Image, Module, Refused};
 /// ```
 pub struct ModuleCache<D: Driver> {
     cache: Cache<ResidentKey, Outcome<D>>,
+    /// Behind the cache, whose modules drop into it.
+    retired: Retired<D>,
+}
+
+/// Modules of a cache that nobody uses any more. They are unloaded when this drops.
+struct Retired<D: Driver>(Arc<UnloadQueue<D>>);
+
+impl<D: Driver> Drop for Retired<D> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// What a cache of modules has and did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModuleSnapshot {
+    /// Resident modules, and requests. Remembered refusals count as entries.
+    pub memory: Snapshot,
+    /// Modules that are retired and not yet unloaded, since nobody has loaded anything since their
+    /// last user dropped. Their bytes are not in the budget.
+    pub retired: Resident,
 }
 
 /// Which module, where.
@@ -90,7 +119,8 @@ impl<D: Driver> Weigh for Outcome<D> {
 impl<D: Driver> ModuleCache<D> {
     /// An empty cache. The budget's bytes are [`Module::bytes`].
     pub fn new(config: Config) -> Self {
-        Self { cache: Cache::new(config) }
+        let retired = Retired(Arc::new(UnloadQueue::new()));
+        Self { cache: Cache::new(config), retired }
     }
 
     /// The module of `key` in `context`: resident, or from another thread that is loading it, or
@@ -120,7 +150,7 @@ impl<D: Driver> ModuleCache<D> {
         E: Into<Box<dyn Error + Send + Sync>>,
     {
         let resident = ResidentKey { context: context.id(), module: *key };
-        let load = || match context.load(&image().map_err(source_error)?.into()) {
+        let load = || match self.load(context, &image().map_err(source_error)?.into()) {
             Ok(module) => Ok(Made::new(Outcome::Loaded(module))),
             Err(CudaError::Refused(refused)) if refused.is_permanent() => {
                 Ok(Made::new(Outcome::Refused(refused)))
@@ -131,6 +161,30 @@ impl<D: Driver> ModuleCache<D> {
             Ok(served) => served.value.module(),
             Err(error) => Err(own_error(error)),
         }
+    }
+
+    /// Loads what nobody has loaded yet, after unloading what nobody uses any more: its memory
+    /// may be needed.
+    fn load(&self, context: &Context<D>, image: &Image) -> Result<Module<D>, CudaError> {
+        self.retired.0.unload_all();
+        let load = || context.load_into(image, Some(&self.retired.0));
+        match load() {
+            Err(error) if error.is_out_of_memory() => {
+                self.unload_retired();
+                load()
+            }
+            loaded => loaded,
+        }
+    }
+
+    /// Unloads the modules that are retired and whose last user has dropped; how many. This may
+    /// wait for the device.
+    ///
+    /// What another thread may still be looking at is not among them: it comes when that thread
+    /// has gone on.
+    pub fn unload_retired(&self) -> usize {
+        collect();
+        self.retired.0.unload_all()
     }
 
     /// The module of `key` in `context`, if it is resident.
@@ -183,9 +237,9 @@ impl<D: Driver> ModuleCache<D> {
         self.cache.entries()
     }
 
-    /// What the cache did so far. Remembered refusals count as entries.
-    pub fn snapshot(&self) -> Snapshot {
-        self.cache.snapshot()
+    /// What the cache has, and what it did so far.
+    pub fn snapshot(&self) -> ModuleSnapshot {
+        ModuleSnapshot { memory: self.cache.snapshot(), retired: self.retired.0.content() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A driver for machines without a GPU: it loads nothing, records what is asked of it, and says
 //! where the discipline of a driver's caller was broken.
 
+mod calls;
 mod state;
 
 use std::ffi::CStr;
@@ -9,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use ptx_key::{ComputeCapability, JitOptions};
 
-use crate::recording::state::State;
+pub use self::calls::{Call, Operation};
+use self::state::State;
 use crate::{
     Assembled, ContextId, Cubin, CudaError, DeviceFacts, DevicePointer, Driver, DriverBuild,
     DriverCode, DriverVersion, Failure, Global, Image, JitLog, Loaded, Ptx, cubin, jit_options,
@@ -39,64 +41,6 @@ pub struct RecordingDriver {
     build: Option<DriverBuild>,
     devices: Vec<DeviceFacts>,
     state: Arc<Mutex<State>>,
-}
-
-/// What a [`RecordingDriver`] was asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Call {
-    /// To make or retain a context.
-    Context(ContextId),
-    /// To give back a context, for its last user.
-    Release(ContextId),
-    /// To load a module.
-    Load(ContextId, RecordedModule),
-    /// To look up a function.
-    Function(RecordedModule, String),
-    /// To look up a global variable.
-    Global(RecordedModule, String),
-    /// To unload a module.
-    Unload(RecordedModule),
-    /// To assemble a text.
-    Assemble(ContextId),
-    /// To launch a function.
-    Launch(RecordedFunction),
-}
-
-/// The kinds of [`Call`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operation {
-    /// [`Call::Context`].
-    Context,
-    /// [`Call::Release`].
-    Release,
-    /// [`Call::Load`].
-    Load,
-    /// [`Call::Function`].
-    Function,
-    /// [`Call::Global`].
-    Global,
-    /// [`Call::Unload`].
-    Unload,
-    /// [`Call::Assemble`].
-    Assemble,
-    /// [`Call::Launch`].
-    Launch,
-}
-
-impl Call {
-    /// Its kind.
-    pub fn operation(&self) -> Operation {
-        match self {
-            Self::Context(_) => Operation::Context,
-            Self::Release(_) => Operation::Release,
-            Self::Load(..) => Operation::Load,
-            Self::Function(..) => Operation::Function,
-            Self::Global(..) => Operation::Global,
-            Self::Unload(_) => Operation::Unload,
-            Self::Assemble(_) => Operation::Assemble,
-            Self::Launch(_) => Operation::Launch,
-        }
-    }
 }
 
 /// A module of a [`RecordingDriver`]: a number, never given twice.
@@ -198,6 +142,28 @@ impl RecordingDriver {
     /// Records a launch.
     pub fn launch(&self, function: RecordedFunction) {
         self.state().launch(function);
+    }
+
+    /// Runs `launch_path`, in which this thread must call no driver but to launch: a call of any
+    /// other kind is a [violation](Self::violations).
+    ///
+    /// ```
+    /// # use ptx_cuda::{Config, Context, ModuleCache, Ptx, RecordingDriver};
+    /// # let driver = RecordingDriver::new();
+    /// # let context = Context::primary(&driver, 0)?;
+    /// # let modules = ModuleCache::new(Config::default());
+    /// # let text = ".version 9.0\n.target sm_90\n.entry saxpy() { ret; }";
+    /// # let key = context.module_key_of_text(text);
+    /// modules.get_or_load(&context, &key, || Ptx::new(text))?.function("saxpy")?;
+    /// let raw = driver.on_launch_path(|| {
+    ///     modules.with(&context, &key, |module| module.raw_function("saxpy"))
+    /// });
+    /// assert!(raw.is_some_and(|raw| raw.is_ok()));
+    /// assert_eq!(driver.violations(), [""; 0]);
+    /// # Ok::<(), ptx_cuda::CudaError>(())
+    /// ```
+    pub fn on_launch_path<R>(&self, launch_path: impl FnOnce() -> R) -> R {
+        calls::on_launch_path(launch_path)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -342,7 +308,7 @@ impl Driver for RecordingDriver {
         let id = context.0.id;
         state.in_context("cuLinkCreate", id)?;
         self.judge(ptx, id)?;
-        state.calls.push(Call::Assemble(id));
+        state.record(Call::Assemble(id));
         let capability = self.facts(id.device)?.compute_capability;
         let number = u8::try_from(capability.major * 10 + capability.minor).unwrap_or(u8::MAX);
         let cubin = Cubin::new(cubin::smallest(number, ptx.text().as_bytes()))?;
