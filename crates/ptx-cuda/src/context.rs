@@ -1,5 +1,6 @@
 //! A context with the JIT options that modules are loaded with.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +11,7 @@ use crate::refused::Asked;
 use crate::unload_queue::UnloadQueue;
 use crate::{
     Assembled, ContextId, CudaError, DeviceFacts, Driver, DriverVersion, Failure, Image, Module,
-    Ptx, Refused,
+    Ptx, Ptxas, Refused,
 };
 
 /// A CUDA context, its device, and the JIT options for what is loaded into it.
@@ -19,6 +20,8 @@ use crate::{
 pub struct Context<D: Driver> {
     shared: Arc<Shared<D>>,
     jit: Arc<JitConfiguration>,
+    /// `None` is the driver.
+    assembler: Option<Arc<Ptxas>>,
 }
 
 struct Shared<D: Driver> {
@@ -69,14 +72,27 @@ impl<D: Driver> Context<D> {
         let driver = Arc::clone(driver);
         let failed_unloads = AtomicU64::new(0);
         let shared = Shared { driver, context, id, device, version, failed_unloads };
-        Ok(Self { shared: Arc::new(shared), jit: Arc::new(jit) })
+        Ok(Self { shared: Arc::new(shared), jit: Arc::new(jit), assembler: None })
     }
 
     /// The same context with other options.
     #[must_use]
     pub fn with_options(&self, options: JitOptions) -> Self {
         let jit = JitConfiguration { options, ..(*self.jit).clone() };
-        Self { shared: Arc::clone(&self.shared), jit: Arc::new(jit) }
+        Self { jit: Arc::new(jit), ..self.clone() }
+    }
+
+    /// The same context, whose texts an offline assembler assembles and not the driver. The keys
+    /// are other ones.
+    #[must_use]
+    pub fn assembled_by(&self, assembler: &Arc<Ptxas>) -> Self {
+        let jit = assembler.jit(self.jit.compute_capability, self.jit.options.clone());
+        Self { jit: Arc::new(jit), assembler: Some(Arc::clone(assembler)), ..self.clone() }
+    }
+
+    /// Whether the driver assembles this context's texts.
+    pub(crate) fn driver_assembles(&self) -> bool {
+        self.assembler.is_none()
     }
 
     /// What decides, beside the text, which machine code is loaded.
@@ -143,20 +159,31 @@ impl<D: Driver> Context<D> {
     ) -> Result<Module<D>, CudaError> {
         let _span = tracing::debug_span!("module load", context = %self.id()).entered();
         let shared = &self.shared;
-        match shared.driver.load(&shared.context, image, &self.jit.options) {
+        // Options by name were obeyed when `ptxas` assembled.
+        let options = match (&self.assembler, image) {
+            (Some(_), Image::Cubin(_)) => {
+                &JitOptions { named: BTreeMap::new(), ..self.jit.options.clone() }
+            }
+            _ => &self.jit.options,
+        };
+        match shared.driver.load(&shared.context, image, options) {
             Ok(loaded) => Ok(Module::new(self.clone(), loaded, image, queue)),
             Err(failure) => Err(self.explain(failure, image)),
         }
     }
 
-    /// Assembles a text for the context's device with the driver's linker.
+    /// Assembles a text for the context's device with the driver's linker, or
+    /// [otherwise](Self::assembled_by).
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load).
+    /// As [`load`](Self::load), or as [`Ptxas::assemble`].
     pub fn assemble(&self, ptx: &Ptx) -> Result<Assembled, CudaError> {
         let _span = tracing::debug_span!("assembly", context = %self.id()).entered();
         let shared = &self.shared;
+        if let Some(ptxas) = &self.assembler {
+            return ptxas.assemble(ptx, self.jit.compute_capability, &self.jit.options);
+        }
         shared
             .driver
             .assemble(&shared.context, ptx, &self.jit.options)
@@ -199,7 +226,8 @@ impl<D: Driver> Context<D> {
 
 impl<D: Driver> Clone for Context<D> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), jit: Arc::clone(&self.jit) }
+        let Self { shared, jit, assembler } = self;
+        Self { shared: Arc::clone(shared), jit: Arc::clone(jit), assembler: assembler.clone() }
     }
 }
 

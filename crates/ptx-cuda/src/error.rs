@@ -106,6 +106,25 @@ impl CudaError {
         }
     }
 
+    /// Whether it is a loaded image that is wrong, and not the device, the context or memory.
+    pub(crate) fn blames_image(&self) -> bool {
+        match self {
+            Self::NotCubin { .. } => true,
+            Self::Refused(refused) => refused.blames_image(),
+            _ => false,
+        }
+    }
+
+    /// Whether the same assembler will always say this of the same text.
+    pub(crate) fn is_permanent(&self) -> bool {
+        self.refused().is_some_and(Refused::is_permanent)
+    }
+
+    /// Whether a text is in a PTX instruction set that the assembler does not know.
+    pub(crate) fn is_unsupported_isa(&self) -> bool {
+        self.refused().is_some_and(|refused| refused.reason == Reason::UnsupportedIsa)
+    }
+
     /// The refusal, where it is one.
     pub fn refused(&self) -> Option<&Refused> {
         match self {

@@ -2,7 +2,8 @@
 //!
 //! PTX text is half of a kernel; the driver's assembly to machine code is the other half, paid
 //! when a module is loaded. This crate loads each module once, keeps it as long as someone uses
-//! it, and says in plain words why a text was refused: the line, the kernel, and what to do.
+//! it, keeps its machine code for the next process, and says in plain words why a text was
+//! refused: the line, the kernel, and what to do.
 //!
 //! ```
 //! use ptx_cuda::{Config, Context, ModuleCache, Ptx, RecordingDriver};
@@ -63,7 +64,8 @@
 //! * It does not check what a kernel does on the device. PTX is code: load what you would link.
 //! * It does not know what a launch or a captured graph uses: keep the [`Function`] until the
 //!   launch is done, or as long as the graph.
-//! * It does not keep cubins on disk.
+//! * It does no input or output for cubins: a store of `ptx-disk` or another [`CubinStore`] does.
+//! * It does not choose a store: without one, texts are assembled anew in each process.
 //!
 //! # Costs
 //!
@@ -81,6 +83,8 @@
 mod code;
 mod context;
 mod cubin;
+mod cubin_writer;
+mod cubins;
 #[cfg(feature = "cuda")]
 mod cuda;
 #[cfg(feature = "cuda")]
@@ -90,6 +94,7 @@ mod driver_build;
 mod error;
 mod jit_log;
 mod jit_options;
+mod loader;
 mod lookups;
 mod module_cache;
 mod modules;
@@ -103,6 +108,7 @@ mod unload_queue;
 pub use code::{DriverCode, DriverVersion};
 pub use context::Context;
 pub use cubin::Cubin;
+pub use cubins::CubinSnapshot;
 #[cfg(feature = "cuda")]
 pub use cuda::{Argument, CustContext, CustDriver, Entered};
 /// So that a program launches with the same `cust` as this crate.
@@ -116,10 +122,10 @@ pub use driver::{
 pub use driver_build::DriverBuild;
 pub use error::CudaError;
 pub use jit_log::{Diagnostic, JitLog, Severity};
-pub use module_cache::{ModuleCache, ModuleSnapshot, ResidentKey};
+pub use module_cache::{ModuleCache, ModuleSnapshot, ModuleSource, ResidentKey, ServedModule};
 pub use modules::{Function, Module};
 pub use ptx::{Ptx, PtxHeader};
-pub use ptx_cache::{Budget, Config, EntryReport, Snapshot};
+pub use ptx_cache::{Budget, Config, CubinStore, EntryReport, Snapshot};
 pub use ptxas::Ptxas;
 pub use recording::{
     Call, Operation, RecordedContext, RecordedFunction, RecordedModule, RecordingDriver,

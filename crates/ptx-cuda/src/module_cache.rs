@@ -1,14 +1,15 @@
 //! Loaded modules by context and key.
 
 use std::error::Error;
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use ptx_cache::{Cache, CacheError, Config, Made, Resident, Snapshot, Weigh};
-use ptx_key::ModuleKey;
+use ptx_cache::{Cache, CacheError, Config, CubinStore, Made, Origin, Resident, Snapshot, Weigh};
+use ptx_key::{ModuleKey, PtxIsa};
 
-use crate::unload_queue::{UnloadQueue, collect};
-use crate::{Context, ContextId, CudaError, Driver, Image, Module, Refused};
+use crate::loader::{Loader, Lower};
+use crate::{Context, ContextId, CubinSnapshot, CudaError, Driver, Image, Module, Ptxas, Refused};
 
 /// Loaded modules, each loaded once for all who ask, and unloaded once retired here and dropped
 /// by its last user.
@@ -41,17 +42,8 @@ use crate::{Context, ContextId, CudaError, Driver, Image, Module, Refused};
 /// ```
 pub struct ModuleCache<D: Driver> {
     cache: Cache<ResidentKey, Outcome<D>>,
-    /// Behind the cache, whose modules drop into it.
-    retired: Retired<D>,
-}
-
-/// Modules of a cache that nobody uses any more. They are unloaded when this drops.
-struct Retired<D: Driver>(Arc<UnloadQueue<D>>);
-
-impl<D: Driver> Drop for Retired<D> {
-    fn drop(&mut self) {
-        self.0.close();
-    }
+    /// Behind the cache, whose modules drop into its queue.
+    loader: Loader<D>,
 }
 
 /// What a cache of modules has and did.
@@ -63,6 +55,38 @@ pub struct ModuleSnapshot {
     /// Modules that are retired and not yet unloaded, since nobody has loaded anything since their
     /// last user dropped. Their bytes are not in the budget.
     pub retired: Resident,
+    /// What was loaded, from where.
+    pub cubins: CubinSnapshot,
+}
+
+/// A module, and where it came from.
+pub struct ServedModule<D: Driver> {
+    /// The module.
+    pub module: Module<D>,
+    /// Where it came from.
+    pub source: ModuleSource,
+}
+
+impl<D: Driver> fmt::Debug for ServedModule<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { module, source } = self;
+        f.debug_struct("ServedModule").field("module", module).field("source", source).finish()
+    }
+}
+
+/// Where a module came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ModuleSource {
+    /// It was resident.
+    Memory,
+    /// Another thread was loading it; this request waited.
+    Coalesced,
+    /// A stored cubin.
+    Cubin,
+    /// A text that this request assembled to a cubin.
+    Assembled,
+    /// What the caller gave, loaded as it is.
+    Given,
 }
 
 /// Which module, where.
@@ -117,15 +141,35 @@ impl<D: Driver> Weigh for Outcome<D> {
 }
 
 impl<D: Driver> ModuleCache<D> {
-    /// An empty cache. The budget's bytes are [`Module::bytes`].
+    /// An empty cache with no store of cubins: texts are assembled anew in each process. The
+    /// budget's bytes are [`Module::bytes`].
     pub fn new(config: Config) -> Self {
-        let retired = Retired(Arc::new(UnloadQueue::new()));
-        Self { cache: Cache::new(config), retired }
+        Self { cache: Cache::new(config), loader: Loader::new() }
+    }
+
+    /// The same cache, which keeps what it assembles in `store` and looks there before it
+    /// assembles. One process at a time assembles a module, where the store coordinates.
+    ///
+    /// Nothing that the store does fails a load: the first failure is a warning, and all are
+    /// counted. Cubins of a driver whose [build](Driver::build) is not known are not kept, since
+    /// an upgrade would find them.
+    #[must_use]
+    pub fn with_cubins(mut self, store: Arc<dyn CubinStore>) -> Self {
+        self.loader.keep_in(store);
+        self
+    }
+
+    /// The same cache, which has `ptxas` assemble texts of a PTX instruction set that the driver
+    /// does not know.
+    #[must_use]
+    pub fn with_ptxas(mut self, ptxas: Arc<Ptxas>) -> Self {
+        self.loader.rescue_by(ptxas);
+        self
     }
 
     /// The module of `key` in `context`: resident, or from another thread that is loading it, or
-    /// loaded from what `image` gives: [`Ptx`](crate::Ptx), a [`Cubin`](crate::Cubin) or an
-    /// [`Image`].
+    /// from the store of cubins, or loaded from what `image` gives: [`Ptx`](crate::Ptx), a
+    /// [`Cubin`](crate::Cubin) or an [`Image`].
     ///
     /// `key` must be of this context's [`jit`](Context::jit) configuration:
     /// [`Context::module_key`] makes it. `image` runs in this thread, outside every lock.
@@ -149,32 +193,80 @@ impl<D: Driver> ModuleCache<D> {
         I: Into<Image>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
+        self.serve(context, key, image).map(|served| served.module)
+    }
+
+    /// [`get_or_load`](Self::get_or_load), with where the module came from.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn serve<I, E>(
+        &self,
+        context: &Context<D>,
+        key: &ModuleKey,
+        image: impl FnOnce() -> Result<I, E>,
+    ) -> Result<ServedModule<D>, CudaError>
+    where
+        I: Into<Image>,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let mut image = Some(image);
+        self.serve_source(context, key, &mut |isa| match (isa, image.take()) {
+            (None, Some(image)) => Ok(Some(image().map_err(source_error)?.into())),
+            _ => Ok(None),
+        })
+    }
+
+    /// [`serve`](Self::serve) for a back end that can lower for an earlier PTX instruction set.
+    ///
+    /// `lower` is called with `None` first. Where the driver does not know the instruction set of
+    /// what comes, and no `ptxas` [is there](Self::with_ptxas) that does, it is called once more
+    /// with the latest that the driver knows. It must then always give the same text for that.
+    ///
+    /// # Errors
+    ///
+    /// As [`get_or_load`](Self::get_or_load).
+    pub fn serve_lowered<I, E>(
+        &self,
+        context: &Context<D>,
+        key: &ModuleKey,
+        mut lower: impl FnMut(Option<PtxIsa>) -> Result<I, E>,
+    ) -> Result<ServedModule<D>, CudaError>
+    where
+        I: Into<Image>,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.serve_source(context, key, &mut |isa| {
+            Ok(Some(lower(isa).map_err(source_error)?.into()))
+        })
+    }
+
+    fn serve_source(
+        &self,
+        context: &Context<D>,
+        key: &ModuleKey,
+        lower: &mut Lower<'_>,
+    ) -> Result<ServedModule<D>, CudaError> {
         let resident = ResidentKey { context: context.id(), module: *key };
-        let load = || match self.load(context, &image().map_err(source_error)?.into()) {
-            Ok(module) => Ok(Made::new(Outcome::Loaded(module))),
+        let mut made_from = ModuleSource::Given;
+        let load = || match self.loader.load(context, key, lower) {
+            Ok(found) => {
+                made_from = found.source;
+                Ok(Made { cost: Some(found.cost), ..Made::new(Outcome::Loaded(found.module)) })
+            }
             Err(CudaError::Refused(refused)) if refused.is_permanent() => {
                 Ok(Made::new(Outcome::Refused(refused)))
             }
             Err(error) => Err(error),
         };
-        match self.cache.get_or_make(resident, load) {
-            Ok(served) => served.value.module(),
-            Err(error) => Err(own_error(error)),
-        }
-    }
-
-    /// Loads what nobody has loaded yet, after unloading what nobody uses any more: its memory
-    /// may be needed.
-    fn load(&self, context: &Context<D>, image: &Image) -> Result<Module<D>, CudaError> {
-        self.retired.0.unload_all();
-        let load = || context.load_into(image, Some(&self.retired.0));
-        match load() {
-            Err(error) if error.is_out_of_memory() => {
-                self.unload_retired();
-                load()
-            }
-            loaded => loaded,
-        }
+        let served = self.cache.get_or_make(resident, load).map_err(own_error)?;
+        let source = match served.origin {
+            Origin::Memory => ModuleSource::Memory,
+            Origin::Coalesced => ModuleSource::Coalesced,
+            Origin::Made => made_from,
+        };
+        Ok(ServedModule { module: served.value.module()?, source })
     }
 
     /// Unloads the modules that are retired and whose last user has dropped; how many. This may
@@ -183,8 +275,13 @@ impl<D: Driver> ModuleCache<D> {
     /// What another thread may still be looking at is not among them: it comes when that thread
     /// has gone on.
     pub fn unload_retired(&self) -> usize {
-        collect();
-        self.retired.0.unload_all()
+        self.loader.unload_retired()
+    }
+
+    /// Waits until every cubin that was assembled so far is in the store, or was refused by it.
+    /// The cache's end waits too; a program that ends without it calls this.
+    pub fn flush(&self) {
+        self.loader.flush();
     }
 
     /// The module of `key` in `context`, if it is resident.
@@ -239,7 +336,7 @@ impl<D: Driver> ModuleCache<D> {
 
     /// What the cache has, and what it did so far.
     pub fn snapshot(&self) -> ModuleSnapshot {
-        ModuleSnapshot { memory: self.cache.snapshot(), retired: self.retired.0.content() }
+        ModuleSnapshot { memory: self.cache.snapshot(), ..self.loader.snapshot() }
     }
 }
 

@@ -58,7 +58,10 @@ impl<D: Driver> Module<D> {
         let Loaded { module, log } = loaded;
         let (bytes, kernels) = match image {
             Image::Ptx(ptx) => (image.bytes(), Some(ptx.kernels().map(str::to_owned).collect())),
-            Image::Cubin(cubin) => (cubin.device_bytes(), None),
+            Image::Cubin(cubin) => {
+                let kernels = cubin.kernels();
+                (cubin.device_bytes(), (!kernels.is_empty()).then(|| kernels.into()))
+            }
         };
         let held = Held { context, module, bytes, queue: queue.map(Arc::clone) };
         Self(Arc::new(Resident {

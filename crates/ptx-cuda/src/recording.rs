@@ -21,7 +21,7 @@ use crate::{
 ///
 /// Texts are judged by their header alone, as a driver of its version and its devices would; the
 /// functions of a module are the kernels that its text names. What it "assembles" is a cubin that
-/// holds the text.
+/// holds the text; of others it takes those with kernels for its devices.
 ///
 /// ```
 /// use ptx_cuda::{Context, Operation, Ptx, RecordingDriver};
@@ -267,7 +267,7 @@ impl Driver for RecordingDriver {
                 self.judge(ptx, id)?;
                 Arc::clone(ptx.text())
             }
-            Image::Cubin(cubin) => text_in(cubin)?,
+            Image::Cubin(cubin) => text_in(cubin, self.facts(id.device)?.compute_capability)?,
         };
         Ok(Loaded { module: state.load(id, text), log: JitLog::default() })
     }
@@ -316,16 +316,25 @@ impl Driver for RecordingDriver {
     }
 }
 
-/// The text in a cubin that [`RecordingDriver`] assembled.
-fn text_in(cubin: &Cubin) -> Result<Arc<str>, Failure> {
-    let text = cubin.image().get(cubin::HEADER_BYTES..).map(std::str::from_utf8);
-    match text {
-        Some(Ok(text)) if text.contains(".version") => Ok(text.into()),
-        _ => {
-            let log = JitLog::new("this driver takes no cubins but its own");
-            Err(Failure::Judged { code: DriverCode::INVALID_IMAGE, log })
-        }
+/// A text with the kernels of a cubin, for a device of this compute capability.
+fn text_in(cubin: &Cubin, device: ComputeCapability) -> Result<Arc<str>, Failure> {
+    let judged = |code, said: &str| Failure::Judged { code, log: JitLog::new(said) };
+    if !cubin.runs_on(device) {
+        return Err(judged(DriverCode::NO_BINARY_FOR_GPU, "the cubin is for another device"));
     }
+    let own = cubin.image().get(cubin::HEADER_BYTES..).map(std::str::from_utf8);
+    if let Some(Ok(text)) = own
+        && text.contains(".version")
+    {
+        return Ok(text.into());
+    }
+    let kernels = cubin.kernels();
+    if kernels.is_empty() {
+        let said = "neither a cubin of this driver nor one with kernels";
+        return Err(judged(DriverCode::INVALID_IMAGE, said));
+    }
+    let entries: Vec<_> = kernels.iter().map(|name| format!(".entry {name}() {{}}")).collect();
+    Ok(entries.join("\n").into())
 }
 
 fn driver_error(call: &'static str, code: DriverCode) -> CudaError {

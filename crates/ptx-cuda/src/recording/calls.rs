@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::{RecordedFunction, RecordedModule};
 use crate::ContextId;
 
-/// What a [`RecordingDriver`] was asked.
+/// What a [`RecordingDriver`](crate::RecordingDriver) was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     /// To make or retain a context.
