@@ -5,13 +5,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ptx_key::{Assembler, JitConfiguration, JitOptions, ModuleKey, PtxKey};
+use ptx_key::{Assembler, Digest, JitConfiguration, JitOptions, ModuleKey, PtxKey};
 
 use crate::refused::Asked;
 use crate::unload_queue::UnloadQueue;
 use crate::{
     Assembled, ContextId, CudaError, DeviceFacts, Driver, DriverVersion, Failure, Image, Module,
-    Ptx, Ptxas, Refused,
+    ModuleKeys, Ptx, Ptxas, Refused,
 };
 
 /// A CUDA context, its device, and the JIT options for what is loaded into it.
@@ -22,6 +22,7 @@ pub struct Context<D: Driver> {
     jit: Arc<JitConfiguration>,
     /// `None` is the driver.
     assembler: Option<Arc<Ptxas>>,
+    shipped: Arc<[Digest]>,
 }
 
 struct Shared<D: Driver> {
@@ -72,7 +73,12 @@ impl<D: Driver> Context<D> {
         let driver = Arc::clone(driver);
         let failed_unloads = AtomicU64::new(0);
         let shared = Shared { driver, context, id, device, version, failed_unloads };
-        Ok(Self { shared: Arc::new(shared), jit: Arc::new(jit), assembler: None })
+        Ok(Self {
+            shared: Arc::new(shared),
+            jit: Arc::new(jit),
+            assembler: None,
+            shipped: [].into(),
+        })
     }
 
     /// The same context with other options.
@@ -88,6 +94,25 @@ impl<D: Driver> Context<D> {
     pub fn assembled_by(&self, assembler: &Arc<Ptxas>) -> Self {
         let jit = assembler.jit(self.jit.compute_capability, self.jit.options.clone());
         Self { jit: Arc::new(jit), assembler: Some(Arc::clone(assembler)), ..self.clone() }
+    }
+
+    /// The same context, for which cubins of these offline assemblers are looked for too: what an
+    /// application ships, made on another machine. The tools, which [`Ptxas::fingerprint`] names,
+    /// need not be here.
+    #[must_use]
+    pub fn with_shipped(&self, fingerprints: &[Digest]) -> Self {
+        Self { shipped: fingerprints.into(), ..self.clone() }
+    }
+
+    /// The keys under which a store may hold a lowering's module. Worth keeping: each costs a
+    /// SHA-256.
+    pub fn module_keys(&self, lowering: &PtxKey) -> ModuleKeys {
+        ModuleKeys::new(&self.jit, &self.shipped, |jit| jit.key_of_lowering(lowering))
+    }
+
+    /// The keys under which a store may hold a text's module.
+    pub fn module_keys_of_text(&self, text: &str) -> ModuleKeys {
+        ModuleKeys::new(&self.jit, &self.shipped, |jit| jit.key_of_text(text))
     }
 
     /// Whether the driver assembles this context's texts.
@@ -226,8 +251,13 @@ impl<D: Driver> Context<D> {
 
 impl<D: Driver> Clone for Context<D> {
     fn clone(&self) -> Self {
-        let Self { shared, jit, assembler } = self;
-        Self { shared: Arc::clone(shared), jit: Arc::clone(jit), assembler: assembler.clone() }
+        let Self { shared, jit, assembler, shipped } = self;
+        Self {
+            shared: Arc::clone(shared),
+            jit: Arc::clone(jit),
+            assembler: assembler.clone(),
+            shipped: Arc::clone(shipped),
+        }
     }
 }
 

@@ -88,6 +88,14 @@ pub enum CudaError {
         /// The system's word.
         source: Arc<io::Error>,
     },
+    /// A store could not give or keep a cubin, where that was the point.
+    #[error("the store `{store}` failed: {source}; mend it, or name another")]
+    Store {
+        /// The store's name.
+        store: String,
+        /// What it said.
+        source: Arc<dyn Error + Send + Sync>,
+    },
     /// What was to give the text or image failed.
     #[error("no text to load: {0}")]
     Source(#[source] Arc<dyn Error + Send + Sync>),
@@ -97,6 +105,15 @@ pub enum CudaError {
 }
 
 impl CudaError {
+    /// What a caller's code said when it was asked for a text or image; a [`CudaError`] of its own
+    /// stays as it is.
+    pub(crate) fn from_source(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        match error.into().downcast::<Self>() {
+            Ok(own) => *own,
+            Err(other) => Self::Source(Arc::from(other)),
+        }
+    }
+
     /// Whether memory ran out, on the device or in the assembler.
     pub fn is_out_of_memory(&self) -> bool {
         match self {

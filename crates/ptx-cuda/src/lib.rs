@@ -97,6 +97,7 @@ mod jit_options;
 mod loader;
 mod lookups;
 mod module_cache;
+mod module_keys;
 mod modules;
 mod ptx;
 mod ptxas;
@@ -104,6 +105,7 @@ mod recording;
 mod refused;
 mod tokens;
 mod unload_queue;
+mod warm;
 
 pub use code::{DriverCode, DriverVersion};
 pub use context::Context;
@@ -123,6 +125,7 @@ pub use driver_build::DriverBuild;
 pub use error::CudaError;
 pub use jit_log::{Diagnostic, JitLog, Severity};
 pub use module_cache::{ModuleCache, ModuleSnapshot, ModuleSource, ResidentKey, ServedModule};
+pub use module_keys::ModuleKeys;
 pub use modules::{Function, Module};
 pub use ptx::{Ptx, PtxHeader};
 pub use ptx_cache::{Budget, Config, CubinStore, EntryReport, Snapshot};
@@ -131,3 +134,4 @@ pub use recording::{
     Call, Operation, RecordedContext, RecordedFunction, RecordedModule, RecordingDriver,
 };
 pub use refused::{Reason, Refused};
+pub use warm::{WarmProgress, Warmed};

@@ -36,6 +36,14 @@ pub(crate) struct Found<D: Driver> {
     pub(crate) cost: Duration,
 }
 
+/// Which module is asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'w> {
+    pub(crate) key: &'w ModuleKey,
+    /// Keys of other cubins that would do, best first.
+    pub(crate) others: &'w [ModuleKey],
+}
+
 /// The claim on a key, until what was assembled is kept.
 type HeldClaim = Option<Box<dyn Send>>;
 
@@ -80,21 +88,28 @@ impl<D: Driver> Loader<D> {
     pub(crate) fn load(
         &self,
         context: &Context<D>,
-        key: &ModuleKey,
+        wanted: Wanted<'_>,
         lower: &mut Lower<'_>,
     ) -> Result<Found<D>, CudaError> {
         self.queue.unload_all();
+        let Wanted { key, others } = wanted;
         let cubins = self.cubins_of(context);
+        if let Some(cubins) = cubins
+            && let Some(found) = self.load_stored(cubins, context, key)?
+        {
+            return Ok(found);
+        }
+        if let Some(found) = self.load_any(context, others)? {
+            return Ok(found);
+        }
         let mut claim = None;
         if let Some(cubins) = cubins {
-            if let Some(found) = self.load_stored(cubins, context, key)? {
-                return Ok(found);
-            }
             match cubins.claim(key) {
                 Ok(held) => claim = held,
                 Err(published) => {
                     let started = Instant::now();
-                    if let Some(found) = self.take(cubins, context, key, &published, started)? {
+                    let found = self.take_or_remove(cubins, context, key, &published, started);
+                    if let Some(found) = found? {
                         return Ok(found);
                     }
                 }
@@ -153,18 +168,50 @@ impl<D: Driver> Loader<D> {
     ) -> Result<Option<Found<D>>, CudaError> {
         let started = Instant::now();
         match cubins.find(key) {
-            Some(stored) => self.take(cubins, context, key, &stored, started),
+            Some(stored) => self.take_or_remove(cubins, context, key, &stored, started),
             None => Ok(None),
         }
     }
 
-    /// Loads a stored cubin. One that the driver refuses is taken out of the store, and is no
-    /// verdict on the module: `None`.
-    fn take(
+    /// Loads the first of these cubins that is stored and that the driver takes. One that it does
+    /// not take stays: it is another device's.
+    fn load_any(
+        &self,
+        context: &Context<D>,
+        keys: &[ModuleKey],
+    ) -> Result<Option<Found<D>>, CudaError> {
+        let Some(cubins) = &self.cubins else { return Ok(None) };
+        for key in keys {
+            let started = Instant::now();
+            if let Some(stored) = cubins.find(key)
+                && let Some(found) = self.take(context, &stored, started)?
+            {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Loads a stored cubin, or takes it out of the store if the driver refuses it.
+    fn take_or_remove(
         &self,
         cubins: &Cubins,
         context: &Context<D>,
         key: &ModuleKey,
+        stored: &StoredCubin,
+        started: Instant,
+    ) -> Result<Option<Found<D>>, CudaError> {
+        let found = self.take(context, stored, started)?;
+        if found.is_none() {
+            cubins.remove_refused(key, &stored.image);
+        }
+        Ok(found)
+    }
+
+    /// Loads a stored cubin. That the driver refuses it is no verdict on the module: `None`.
+    fn take(
+        &self,
+        context: &Context<D>,
         stored: &StoredCubin,
         started: Instant,
     ) -> Result<Option<Found<D>>, CudaError> {
@@ -178,7 +225,6 @@ impl<D: Driver> Loader<D> {
             }
             Err(error) if error.blames_image() => {
                 self.refused(&error);
-                cubins.remove_refused(key, &stored.image);
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -187,7 +233,7 @@ impl<D: Driver> Loader<D> {
 
     fn refused(&self, error: &CudaError) {
         self.counts.refused.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!(%error, "a cubin was refused, and is assembled again");
+        tracing::warn!(%error, "a cubin was refused; the module comes from elsewhere");
     }
 
     /// Makes the module of a text. What is assembled is kept once it is loaded.

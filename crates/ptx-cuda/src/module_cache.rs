@@ -8,8 +8,10 @@ use std::sync::Arc;
 use ptx_cache::{Cache, CacheError, Config, CubinStore, Made, Origin, Resident, Snapshot, Weigh};
 use ptx_key::{ModuleKey, PtxIsa};
 
-use crate::loader::{Loader, Lower};
-use crate::{Context, ContextId, CubinSnapshot, CudaError, Driver, Image, Module, Ptxas, Refused};
+use crate::loader::{Loader, Lower, Wanted};
+use crate::{
+    Context, ContextId, CubinSnapshot, CudaError, Driver, Image, Module, ModuleKeys, Ptxas, Refused,
+};
 
 /// Loaded modules, each loaded once for all who ask, and unloaded once retired here and dropped
 /// by its last user.
@@ -211,9 +213,41 @@ impl<D: Driver> ModuleCache<D> {
         I: Into<Image>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
+        self.serve_image(context, Wanted { key, others: &[] }, image)
+    }
+
+    /// [`serve`](Self::serve), with a look for cubins that others made for this device or one
+    /// that it stands in for: see [`ModuleKeys`].
+    ///
+    /// # Errors
+    ///
+    /// As [`get_or_load`](Self::get_or_load).
+    pub fn serve_any<I, E>(
+        &self,
+        context: &Context<D>,
+        keys: &ModuleKeys,
+        image: impl FnOnce() -> Result<I, E>,
+    ) -> Result<ServedModule<D>, CudaError>
+    where
+        I: Into<Image>,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.serve_image(context, Wanted { key: keys.own(), others: keys.others() }, image)
+    }
+
+    fn serve_image<I, E>(
+        &self,
+        context: &Context<D>,
+        wanted: Wanted<'_>,
+        image: impl FnOnce() -> Result<I, E>,
+    ) -> Result<ServedModule<D>, CudaError>
+    where
+        I: Into<Image>,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
         let mut image = Some(image);
-        self.serve_source(context, key, &mut |isa| match (isa, image.take()) {
-            (None, Some(image)) => Ok(Some(image().map_err(source_error)?.into())),
+        self.serve_source(context, wanted, &mut |isa| match (isa, image.take()) {
+            (None, Some(image)) => Ok(Some(image().map_err(CudaError::from_source)?.into())),
             _ => Ok(None),
         })
     }
@@ -237,20 +271,20 @@ impl<D: Driver> ModuleCache<D> {
         I: Into<Image>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        self.serve_source(context, key, &mut |isa| {
-            Ok(Some(lower(isa).map_err(source_error)?.into()))
+        self.serve_source(context, Wanted { key, others: &[] }, &mut |isa| {
+            Ok(Some(lower(isa).map_err(CudaError::from_source)?.into()))
         })
     }
 
     fn serve_source(
         &self,
         context: &Context<D>,
-        key: &ModuleKey,
+        wanted: Wanted<'_>,
         lower: &mut Lower<'_>,
     ) -> Result<ServedModule<D>, CudaError> {
-        let resident = ResidentKey { context: context.id(), module: *key };
+        let resident = ResidentKey { context: context.id(), module: *wanted.key };
         let mut made_from = ModuleSource::Given;
-        let load = || match self.loader.load(context, key, lower) {
+        let load = || match self.loader.load(context, wanted, lower) {
             Ok(found) => {
                 made_from = found.source;
                 Ok(Made { cost: Some(found.cost), ..Made::new(Outcome::Loaded(found.module)) })
@@ -337,13 +371,6 @@ impl<D: Driver> ModuleCache<D> {
     /// What the cache has, and what it did so far.
     pub fn snapshot(&self) -> ModuleSnapshot {
         ModuleSnapshot { memory: self.cache.snapshot(), ..self.loader.snapshot() }
-    }
-}
-
-fn source_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> CudaError {
-    match error.into().downcast::<CudaError>() {
-        Ok(own) => *own,
-        Err(other) => CudaError::Source(Arc::from(other)),
     }
 }
 

@@ -6,11 +6,12 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 
 use ptx_cache::{Claim, Config, StoreError};
+use ptx_key::{Assembler, ComputeCapability, Digest, JitConfiguration, PtxKey};
 
 use super::*;
 use crate::{
-    CubinSnapshot, DriverBuild, DriverCode, Failure, JitLog, ModuleCache, Operation, Reason,
-    RecordingDriver,
+    CubinSnapshot, DriverBuild, DriverCode, DriverVersion, Failure, JitLog, ModuleCache, Operation,
+    Reason, RecordingDriver,
 };
 
 const TEXT: &str = ".version 9.0\n.target sm_90\n.entry a() { ret; }\n";
@@ -307,4 +308,48 @@ fn a_text_that_stays_too_new_is_refused_with_the_cure() {
     }
     assert_eq!(asked, 2, "it is remembered");
     assert_eq!(life.counts().rescued, 0);
+}
+
+/// The only lowering of the tests of what is shipped.
+const LOWERING: PtxKey = PtxKey::from_bytes([3; 32]);
+
+/// A context on a device, for which the cubins of one `ptxas` are shipped.
+fn shipped_to(major: u16, minor: u16) -> (Context<RecordingDriver>, JitConfiguration) {
+    let (tool, capability) =
+        (Digest::of_bytes(b"a ptxas elsewhere"), ComputeCapability { major, minor });
+    let driver = RecordingDriver::with_devices(DriverVersion(13_000), &[capability]);
+    let context = Context::primary(&driver, 0).unwrap().with_shipped(&[tool]);
+    let assembler = Assembler::Tool { fingerprint: tool };
+    let jit = JitConfiguration { assembler, ..context.jit().clone() };
+    (context, jit)
+}
+
+#[test]
+fn a_shipped_cubin_for_the_device_or_a_lower_minor_goes_before_the_text() {
+    let text = |kernel: &str| format!(".version 8.0\n.target sm_80\n.entry {kernel}() {{}}\n");
+    let store = Arc::<MapStore>::default();
+    let ship = |minor, number, kernel: &str| {
+        let key = shipped_to(8, minor).1.key_of_lowering(&LOWERING);
+        store.put(key, &crate::cubin::smallest(number, text(kernel).as_bytes()));
+    };
+    ship(0, 80, "for_80");
+    ship(6, 86, "for_86");
+    let serve = |major, minor, kernel: &str| {
+        let (context, _) = shipped_to(major, minor);
+        let cubins: Arc<dyn CubinStore> = Arc::<MapStore>::clone(&store);
+        let modules = ModuleCache::new(Config::default()).with_cubins(cubins);
+        let keys = context.module_keys(&LOWERING);
+        let served = modules.serve_any(&context, &keys, || Ptx::new(text("own"))).unwrap();
+        served.module.function(kernel).unwrap();
+        served.source
+    };
+    for (minor, kernel) in [(0, "for_80"), (5, "for_80"), (6, "for_86"), (9, "for_86")] {
+        assert_eq!(serve(8, minor, kernel), ModuleSource::Cubin, "8.{minor}");
+    }
+    // The next is taken where one is refused, and what is another's stays in the store.
+    store.put(shipped_to(8, 6).1.key_of_lowering(&LOWERING), b"no cubin");
+    assert_eq!(serve(8, 6, "for_80"), ModuleSource::Cubin);
+    assert_eq!(store.kept.lock().unwrap().len(), 2);
+    // Nothing that was shipped runs on another major.
+    assert_eq!(serve(9, 0, "own"), ModuleSource::Assembled);
 }
