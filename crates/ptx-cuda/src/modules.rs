@@ -121,6 +121,11 @@ impl<D: Driver> Module<D> {
         self.0.globals.get(name, |global| *global, ask)
     }
 
+    /// The driver's own module. It is valid as long as a user keeps this one.
+    pub fn raw(&self) -> &D::Module {
+        &self.0.held.module
+    }
+
     /// The context that it is loaded into.
     pub fn context(&self) -> &Context<D> {
         &self.0.held.context
