@@ -3,13 +3,15 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use ptx_cache::{PtxCache, WritePolicy};
 use ptx_cuda::{
     Config, Context, CubinStore, CudaError, DriverVersion, ModuleCache, ModuleSource, Ptx,
     Ptxas as Assembler, RecordingDriver,
 };
-use ptx_disk::DiskStore;
-use ptx_key::ComputeCapability;
+use ptx_disk::{DiskStore, Entry};
+use ptx_key::{ComputeCapability, JitOptions, PtxKey};
 use ptx_tests::{Ptxas, Role};
 
 const DEVICE: ComputeCapability = ComputeCapability { major: 9, minor: 0 };
@@ -72,7 +74,7 @@ fn a_whole_entry_that_the_driver_refuses_is_replaced() {
     let (root, context) = (folder.path().join("store"), context());
     let key = context.module_key_of_text(&text(1));
     let disk = DiskStore::open(ptx_disk::Config::new(&root)).unwrap();
-    let _ = disk.store(key, &ptx_disk::Entry::cubin(*b"no cubin", std::time::Duration::ZERO));
+    let _ = disk.store(key, &Entry::cubin(*b"no cubin", Duration::ZERO));
     let modules = cache(&root);
     assert_eq!(load(&modules, &context, 1).unwrap(), ModuleSource::Assembled);
     assert_eq!(modules.snapshot().cubins.refused, 1);
@@ -150,5 +152,72 @@ fn a_text_that_the_driver_is_too_old_for_is_assembled_by_ptxas() {
         let modules = cache(&root).with_ptxas(Arc::clone(&ptxas));
         assert_eq!(load(&modules, &context, 1).unwrap(), expected);
         assert_eq!(modules.snapshot().cubins.rescued, 1);
+    }
+}
+
+/// The option is one of `ptxas`: what it says counts, and not that the driver lacks the option.
+#[test]
+fn a_refusal_under_options_of_ptxas_is_the_one_of_ptxas() {
+    let Some(ptxas) = assembler() else { return };
+    let options =
+        JitOptions { named: [("fmad".to_owned(), false.into())].into(), ..JitOptions::default() };
+    let context = context().with_options(options).assembled_by(&ptxas);
+    let folder = tempfile::tempdir().unwrap();
+    let modules = cache(&folder.path().join("store"));
+    assert_eq!(load(&modules, &context, 1).unwrap(), ModuleSource::Assembled);
+    let text = text(1).replace("ret;", "rot;");
+    let key = context.module_key_of_text(&text);
+    let error = modules.serve(&context, &key, || Ptx::new(text)).unwrap_err().to_string();
+    assert!(error.contains("line 9") && error.contains("ptxas 1"), "{error}");
+}
+
+/// What an application ships: texts, and cubins for two devices, in one file.
+#[test]
+fn a_fat_bundle_gives_each_device_the_best_that_it_holds() {
+    let Some(ptxas) = assembler() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let lowering = PtxKey::from_bytes([5; 32]);
+    let text = text(1).replace("sm_90", "sm_80");
+    let factory = DiskStore::open(ptx_disk::Config::new(at("factory"))).unwrap();
+    let _ = factory.store(lowering, &Entry::ptx(text.as_str(), Duration::from_secs(1)));
+    for device in [(8, 0), (9, 0)] {
+        let device = ComputeCapability { major: device.0, minor: device.1 };
+        let jit = ptxas.jit(device, JitOptions::default());
+        let wanted = [(jit.key_of_lowering(&lowering), || Ptx::new(text.as_str()))];
+        let warmed = ptxas.warm(&factory, &jit, wanted, None, |_| {});
+        assert_eq!(warmed.made, 1, "{warmed:?}");
+    }
+    assert_eq!(factory.export(&at("bundle"), "app", |_| true).unwrap(), 3);
+
+    let serve = |major, minor, home: &str| {
+        let capability = ComputeCapability { major, minor };
+        let driver = RecordingDriver::with_devices(DriverVersion(13_000), &[capability]);
+        let context = Context::primary(&driver, 0).unwrap();
+        let context = context.with_shipped(&[ptxas.fingerprint()]);
+        let layers = vec![at("bundle")];
+        let config = ptx_disk::Config { layers, ..ptx_disk::Config::new(at(home)) };
+        let disk = Arc::new(DiskStore::open(config).unwrap());
+        let tier: Arc<dyn ptx_cache::Store> = Arc::<DiskStore>::clone(&disk);
+        let texts = PtxCache::with_tiers(Config::default(), vec![tier], WritePolicy::Ignore);
+        let modules = ModuleCache::new(Config::default()).with_cubins(disk);
+        let never = || -> Result<String, std::fmt::Error> { panic!("the bundle has the text") };
+        let served = modules.serve_any(&context, &context.module_keys(&lowering), || {
+            let text = texts.get_or_lower(&lowering, never);
+            Ptx::new(text.map_err(|error| CudaError::Source(Arc::new(error)))?)
+        });
+        let served = served.unwrap();
+        served.module.function("kernel_1").unwrap();
+        served.source
+    };
+    for (major, minor, expected) in [
+        (9, 0, ModuleSource::Cubin),
+        (8, 0, ModuleSource::Cubin),
+        (8, 9, ModuleSource::Cubin),
+        (10, 0, ModuleSource::Assembled),
+        // What was assembled is in the user's own store.
+        (10, 0, ModuleSource::Cubin),
+    ] {
+        assert_eq!(serve(major, minor, "home"), expected, "{major}.{minor}");
     }
 }

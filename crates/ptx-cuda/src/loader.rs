@@ -258,7 +258,11 @@ impl<D: Driver> Loader<D> {
             // The driver would say the same of the text again. What another assembler does not
             // take, or a linker that fails, it may.
             Err(error) if context.driver_assembles() && error.is_permanent() => Err(error),
-            Err(_) => as_given(),
+            Err(error) => as_given().map_err(|second| match second {
+                // Options by name are for `ptxas` alone: the driver was not asked.
+                CudaError::UnsupportedOption { .. } => error,
+                second => second,
+            }),
         }
     }
 

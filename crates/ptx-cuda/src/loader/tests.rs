@@ -255,6 +255,17 @@ fn what_another_process_publishes_during_the_claim_is_taken() {
 }
 
 #[test]
+fn the_contexts_of_a_process_share_one_assembly() {
+    let life = Life::new(&Arc::default());
+    assert_eq!(life.load().unwrap(), ModuleSource::Assembled);
+    life.modules.flush();
+    let own = Context::own(&life.driver, 0).unwrap();
+    let served = life.modules.serve(&own, &life.key(), || Ptx::new(TEXT)).unwrap();
+    assert_eq!(served.source, ModuleSource::Cubin);
+    assert_eq!(served.module.context().id(), own.id());
+}
+
+#[test]
 fn threads_that_ask_at_once_assemble_once() {
     let life = Life::new(&Arc::default());
     let gate = Barrier::new(8);
