@@ -27,6 +27,19 @@
 //! # Ok::<(), ptx_cuda::CudaError>(())
 //! ```
 //!
+//! # Where a module comes from
+//!
+//! 1. Memory, if it is resident: [`ModuleCache::with`] and [`ModuleCache::get`] are for launches.
+//! 2. A store of cubins, if there is one ([`ModuleCache::with_cubins`]; `ptx_disk::DiskStore` is
+//!    one): under the module's own key, or as a cubin that was shipped ([`ModuleKeys`]). What the
+//!    driver refuses is dropped from the store and no verdict on the module.
+//! 3. The text, assembled by the driver's linker or by `ptxas` ([`Context::assembled_by`]), once
+//!    for all threads and processes, and stored when it is loaded.
+//! 4. Where the driver does not know the text's instruction set: `ptxas`
+//!    ([`ModuleCache::with_ptxas`]), or the text lowered again ([`ModuleCache::serve_lowered`]).
+//!
+//! [`ModuleCache::warm`] and [`Ptxas::warm`] do it for many before the first launch.
+//!
 //! # With a GPU
 //!
 //! The feature `cuda` adds `CustDriver`, the driver behind [`cust`](https://docs.rs/cust). A
@@ -75,7 +88,7 @@
 //!
 //! # Dependencies
 //!
-//! `ptx-cache` holds the modules and `ptx-key` names them; `cust` talks to the driver; `elf` reads
+//! `ptx-cache` holds the modules and says what a store of cubins is, `ptx-key` names them; `cust` talks to the driver; `elf` reads
 //! the headers of cubins; `arc-swap` and `ahash` hold the names that were looked up; `scopeguard`
 //! hands a module over to be unloaded; `crossbeam-epoch` says whether a cache's hit is under way; `tempfile` holds what `ptxas` reads and writes;
 //! `thiserror` derives the error type; `tracing` tells of loads and of unloads that failed.
