@@ -249,6 +249,10 @@ impl<D: Driver> Loader<D> {
         if cubins.is_none() && context.driver_assembles() {
             return as_given();
         }
+        // It may have been cut off before its first kernel: nothing to keep.
+        if ptx.kernels().next().is_none() {
+            return as_given();
+        }
         let started = Instant::now();
         match context.assemble(ptx) {
             Ok(assembled) => {

@@ -218,6 +218,19 @@ fn a_refused_text_is_asked_for_once_and_remembered() {
 }
 
 #[test]
+fn a_text_without_a_kernel_is_not_kept_and_its_error_says_that_it_may_be_cut_off() {
+    let store = Arc::<MapStore>::default();
+    let life = Life::new(&store);
+    let cut = TEXT.split(".entry").next().unwrap();
+    let key = life.context.module_key_of_text(cut);
+    let module = life.modules.get_or_load(&life.context, &key, || Ptx::new(cut)).unwrap();
+    let error = module.function("a").unwrap_err().to_string();
+    assert!(error.contains("may end too early"), "{error}");
+    assert_eq!(life.counts().given, 1);
+    assert!(store.kept.lock().unwrap().is_empty());
+}
+
+#[test]
 fn a_store_that_fails_fails_no_load() {
     let store = Arc::<MapStore>::default();
     store.failing.store(true, Ordering::Relaxed);
