@@ -188,6 +188,7 @@ enum Step {
     Forget(usize),
     Clear,
     Shrink(u64),
+    UnloadRetired,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -200,6 +201,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0_usize..2).prop_map(Step::Forget),
         1 => Just(Step::Clear),
         1 => (0_u64..6).prop_map(Step::Shrink),
+        1 => Just(Step::UnloadRetired),
     ]
 }
 
@@ -228,6 +230,7 @@ proptest! {
                 }
                 Step::Clear => modules.clear(),
                 Step::Shrink(entries) => modules.reconfigure(config(entries)),
+                Step::UnloadRetired => drop(modules.unload_retired()),
             }
             for function in &kept {
                 driver.launch(function.raw());
