@@ -15,6 +15,10 @@ use crate::{
     Ptxas,
 };
 
+/// Why what the driver assembles is not kept.
+const UNKNOWN_BUILD: &str = "the driver does not say which build it is, and an upgrade would find \
+                             what this one assembled; assemble with ptxas to keep cubins";
+
 /// Gives a text or an image, or lowers once more for an earlier instruction set. `None` where it
 /// cannot.
 pub(crate) type Lower<'l> = dyn FnMut(Option<PtxIsa>) -> Result<Option<Image>, CudaError> + 'l;
@@ -134,10 +138,7 @@ impl<D: Driver> Loader<D> {
         if context.jit().assembler.is_exact() {
             return Some(cubins);
         }
-        self.counts.warn(
-            "the driver does not say which build it is, and an upgrade would find \
-                          what it assembled; assemble with ptxas to keep cubins",
-        );
+        self.counts.warn(UNKNOWN_BUILD);
         None
     }
 
