@@ -104,7 +104,7 @@ fn every_reference_kernel_is_lowered_and_loaded_once() {
     assert_eq!(driver.count(Operation::Load), lowerings.len());
     assert_eq!(driver.count(Operation::Function), lowerings.len());
     assert_eq!(stack.texts.snapshot().lowered, lowerings.len() as u64);
-    assert_eq!(stack.modules.snapshot().made, lowerings.len() as u64);
+    assert_eq!(stack.modules.snapshot().memory.made, lowerings.len() as u64);
     assert_eq!(driver.violations(), [""; 0]);
 }
 

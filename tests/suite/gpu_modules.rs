@@ -269,7 +269,7 @@ fn ten_thousand_rounds_leave_the_devices_memory_as_it_was() {
                 });
             }
         });
-        let snapshot = modules.snapshot();
+        let snapshot = modules.snapshot().memory;
         println!("{snapshot:?}");
         snapshot
     };

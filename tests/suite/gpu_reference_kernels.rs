@@ -1,9 +1,13 @@
 //! Every reference kernel computes the right values through the whole stack.
 
-use std::time::Instant;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use ptx_cuda::{Argument, Config, Context, CustDriver, Function, Ptx};
+use ptx_cuda::{Argument, Config, Context, CustDriver, Driver as _, Function, Ptx};
+use ptx_disk::DiskStore;
 use ptx_ir::{Parameter, lower};
+use ptx_key::KeyBuilder;
 
 use crate::cuda_stack::{Lowering, Stack, lowerings};
 use crate::gpu_device::{Gpu, gpu};
@@ -87,7 +91,7 @@ fn from_text_and_again_from_memory() {
     let load = |lowering: &Lowering| stack.function(&context, lowering).unwrap();
     check_all(&context, "from PTX text, assembled by the driver", load);
     check_all(&context, "from memory", load);
-    let snapshot = stack.modules.snapshot();
+    let snapshot = stack.modules.snapshot().memory;
     assert_eq!(snapshot.hits, snapshot.made, "{snapshot:?}");
 }
 
@@ -112,4 +116,57 @@ fn after_eviction_and_reload() {
         check(&before, lowering).unwrap();
         after
     });
+}
+
+/// A stack whose machine code is kept in a folder.
+fn stack_over(root: &Path) -> Stack<CustDriver> {
+    let disk = DiskStore::open(ptx_disk::Config::new(root)).unwrap();
+    let stack = Stack::new(Config::default());
+    Stack { modules: stack.modules.with_cubins(Arc::new(disk)), ..stack }
+}
+
+#[test]
+fn from_the_store_of_cubins_in_the_next_life() {
+    let Some(Gpu { driver, context, .. }) = gpu() else { return };
+    println!("driver build: {:?}", driver.build());
+    assert!(context.jit().assembler.is_exact(), "its cubins are not kept");
+    let folder = tempfile::tempdir().unwrap();
+    let first = stack_over(folder.path());
+    let count = lowerings(context.device().compute_capability).len() as u64;
+    let load = |lowering: &Lowering| first.function(&context, lowering).unwrap();
+    check_all(&context, "assembled by the driver's linker and kept", load);
+    first.modules.flush();
+    let counts = first.modules.snapshot().cubins;
+    println!("{counts:?}");
+    assert_eq!((counts.assembled, counts.written, counts.given), (count, count, 0));
+    drop(first);
+    let second = stack_over(folder.path());
+    let load = |lowering: &Lowering| second.function(&context, lowering).unwrap();
+    check_all(&context, "from the store", load);
+    let counts = second.modules.snapshot().cubins;
+    println!("{counts:?}");
+    assert_eq!((counts.hits, counts.refused), (count, 0));
+    assert_eq!(second.texts.snapshot().lowered, 0);
+}
+
+#[test]
+fn after_a_refused_cubin_was_assembled_again() {
+    let Some(Gpu { context, .. }) = gpu() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let lowering = &lowerings(context.device().compute_capability)[0];
+    let key = KeyBuilder::new(&lowering.configuration).unwrap().key(&lowering.reference.kernel);
+    let key = context.module_key(&key);
+    // Whole as an entry and as an ELF image, and of a kind that the driver does not take.
+    let mut image = [0_u8; 64];
+    image[..9].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, 0x41, 8]);
+    (image[16], image[18], image[20], image[49], image[52]) = (2, 190, 1, 90, 64);
+    let disk = DiskStore::open(ptx_disk::Config::new(folder.path())).unwrap();
+    let _ = disk.store(key, &ptx_disk::Entry::cubin(image, Duration::ZERO));
+    for (refused, hits) in [(1, 0), (0, 1)] {
+        let stack = stack_over(folder.path());
+        check(&stack.function(&context, lowering).unwrap(), lowering).unwrap();
+        let counts = stack.modules.snapshot().cubins;
+        println!("{counts:?}");
+        assert_eq!((counts.refused, counts.hits), (refused, hits));
+    }
 }

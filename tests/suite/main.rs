@@ -10,6 +10,7 @@
 mod async_requests;
 mod corpus_is_whole;
 mod cuda_broken_ptx;
+mod cuda_cubins;
 mod cuda_ptxas;
 mod cuda_stack;
 mod damage_is_relowered;

@@ -68,18 +68,18 @@ pub trait Store: Send + Sync + 'static {
     }
 }
 
-/// What came of claiming a key.
-pub enum Claim {
+/// What came of claiming a key of artifacts `A`.
+pub enum Claim<A = Artifact> {
     /// The caller makes the artifact. The tier had none after the claim was taken. Dropping the
     /// box releases the claim.
     Held(Box<dyn Send>),
     /// Another holder published the artifact in the meantime.
-    Published(Artifact),
+    Published(A),
     /// Nobody is kept waiting: the tier does not coordinate, or waited as long as it may.
     Unheld,
 }
 
-impl fmt::Debug for Claim {
+impl<A: fmt::Debug> fmt::Debug for Claim<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Held(_) => f.write_str("Held"),

@@ -74,7 +74,7 @@ pub(crate) fn run(demo: &Demo) -> anyhow::Result<()> {
     print_counts(&first_counts);
     println!("\nsecond life, on the same folder");
     print_counts(&second_counts);
-    on_the_gpu(&programs, &rows)
+    on_the_gpu(&programs, &rows, &second_disk)
 }
 
 fn cache(disk: &Arc<DiskStore>) -> PtxCache {
@@ -168,13 +168,13 @@ fn print_counts((cache, disk): &(PtxSnapshot, ptx_disk::Statistics)) {
 }
 
 #[cfg(feature = "cuda")]
-fn on_the_gpu(programs: &[Program], rows: &[Row]) -> anyhow::Result<()> {
+fn on_the_gpu(programs: &[Program], rows: &[Row], store: &Arc<DiskStore>) -> anyhow::Result<()> {
     let texts = rows.iter().map(|row| row.disk.served.text.clone());
-    crate::gpu::run(programs, texts)
+    crate::gpu::run(programs, texts, store)
 }
 
 #[cfg(not(feature = "cuda"))]
 #[expect(clippy::unnecessary_wraps, reason = "with the feature it can fail")]
-fn on_the_gpu(_: &[Program], _: &[Row]) -> anyhow::Result<()> {
+fn on_the_gpu(_: &[Program], _: &[Row], _: &Arc<DiskStore>) -> anyhow::Result<()> {
     Ok(())
 }

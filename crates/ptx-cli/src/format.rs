@@ -13,6 +13,11 @@ pub(crate) fn time(duration: Duration) -> String {
     format!("{nanos:.0} ns")
 }
 
+/// The first digits of a key, enough for a person to find it again.
+pub(crate) fn short(key: impl std::fmt::Display) -> String {
+    format!("{key:.12}")
+}
+
 /// Prints rows under a heading, columns as wide as they need to be. Columns named in `right` are
 /// aligned to the right.
 pub(crate) fn table<const N: usize>(heading: [&str; N], right: [bool; N], rows: &[[String; N]]) {

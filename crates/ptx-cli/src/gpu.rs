@@ -4,22 +4,29 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use ptx_cuda::{Argument, Config, Context, CustDriver, Function, ModuleCache, Ptx};
+use ptx_cuda::{Argument, Config, Context, CubinStore, CustDriver, Function, ModuleCache, Ptx};
+use ptx_disk::DiskStore;
 use ptx_ir::reference::Reference;
 use ptx_ir::{Interface, Parameter};
 
 use crate::format;
 use crate::programs::{Program, Source};
 
-/// Prints a row for each program that this device runs.
+/// Prints a row for each program that this device runs: assembled and kept in the store, from
+/// memory, and from the store after all modules are gone.
 pub(crate) fn run(
     programs: &[Program],
     texts: impl Iterator<Item = Arc<str>>,
+    store: &Arc<DiskStore>,
 ) -> anyhow::Result<()> {
     let context = Context::primary(&CustDriver::new()?, 0)?;
     let device = context.device();
     println!("\non {}, driver {}", device.name, context.driver_version());
-    let modules = ModuleCache::new(Config::default());
+    let cache = || {
+        let cubins: Arc<dyn CubinStore> = Arc::<DiskStore>::clone(store);
+        ModuleCache::new(Config::default()).with_cubins(cubins)
+    };
+    let modules = cache();
     let mut lines = Vec::new();
     for (program, text) in programs.iter().zip(texts) {
         let ptx = Ptx::new(text)?;
@@ -28,18 +35,19 @@ pub(crate) fn run(
         }
         let key = context.module_key(&program.trace.key());
         let named = || format!("`{}` for {}", program.name, program.configuration.target);
-        let load = || -> anyhow::Result<_> {
-            let module = modules
-                .get_or_load(&context, &key, || Ok::<_, ptx_cuda::CudaError>(ptx.clone()))?;
-            let entry = ptx.kernels().next().context("the text has no kernel")?;
-            Ok(module.function(entry)?)
+        let entry = ptx.kernels().next().context("the text has no kernel")?;
+        let load = |modules: &ModuleCache<CustDriver>| -> anyhow::Result<_> {
+            let started = Instant::now();
+            let image = || Ok::<_, ptx_cuda::CudaError>(ptx.clone());
+            let served = modules.serve(&context, &key, image).with_context(named)?;
+            let function = served.module.function(entry).with_context(named)?;
+            Ok((function, started.elapsed(), served.source))
         };
-        let started = Instant::now();
-        let function = load().with_context(named)?;
-        let cold = started.elapsed();
-        let started = Instant::now();
-        load().with_context(named)?;
-        let warm = started.elapsed();
+        let (_, cold, first) = load(&modules)?;
+        let (_, warm, _) = load(&modules)?;
+        // All that is in memory goes; the store stays.
+        modules.flush();
+        let (function, stored, second) = load(&cache())?;
         let values = match &program.source {
             Source::Kernel(reference) => {
                 let interface = Interface::of(&reference.kernel, &program.configuration)?;
@@ -54,12 +62,14 @@ pub(crate) fn run(
             program.features.to_owned(),
             format::time(cold),
             format::time(warm),
+            format::time(stored),
+            format!("{first:?}, {second:?}").to_lowercase(),
             values.to_owned(),
         ]);
     }
     format::table(
-        ["kernel", "target", "features", "load", "memory", "values"],
-        [false, false, false, true, true, false],
+        ["kernel", "target", "features", "load", "memory", "next life", "from", "values"],
+        [false, false, false, true, true, true, false, false],
         &lines,
     );
     Ok(())

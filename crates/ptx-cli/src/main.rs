@@ -1,10 +1,10 @@
-//! The binary `ptx`: runs the demo, looks into a store, keeps it small and sound, carries entries
-//! from one to another, explains a miss.
+//! The binary `ptx`: runs the demo, looks into a store, keeps it small and sound, assembles what is
+//! in it, carries entries from one to another, explains a miss.
 //!
 //! Exits with 0 when all went well, 1 when something did not, and 2 when it was called wrongly.
 //!
 //! `clap` reads the arguments, `anyhow` carries what went wrong up to here with where it happened,
-//! `tempfile` holds the demo's store.
+//! `tempfile` holds the demo's store, `indicatif` draws the bar of what takes long.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,6 +22,7 @@ mod programs;
 mod show;
 mod store;
 mod transfer;
+mod warm;
 
 /// The PTX cache: lower once a process, once a machine.
 #[derive(Debug, Parser)]
@@ -75,6 +76,18 @@ enum Command {
         /// editors.
         #[arg(long)]
         text: bool,
+        /// Takes no cubins but those for these architectures, such as `sm_80,sm_90`, and every
+        /// text: what runs no cubin of the bundle assembles a text of it.
+        #[arg(long = "for", value_name = "ARCH", value_delimiter = ',', conflicts_with = "text")]
+        architectures: Vec<Target>,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Assembles the stored texts into the store, so that no program waits for it. With `--for` no
+    /// GPU is needed.
+    Warm {
+        #[command(flatten)]
+        assembly: warm::Assembly,
         #[command(flatten)]
         at: At,
     },
@@ -136,7 +149,10 @@ fn main() -> ExitCode {
         }
         Command::Verify { at } => maintenance::verify(at.folder()),
         Command::Export { to, text: true, at, .. } => transfer::export_text(to, at.folder()),
-        Command::Export { to, name, at, .. } => transfer::export(to, name, at.folder()),
+        Command::Export { to, name, architectures, at, .. } => {
+            transfer::export(to, name, architectures, at.folder())
+        }
+        Command::Warm { assembly, at } => warm::run(assembly, at.folder()),
         Command::Import { bundle, at } => transfer::import(bundle, at.folder()),
         Command::Explain { kept, asked, at } => explain::run(*kept, *asked, at.folder()),
     };

@@ -4,16 +4,36 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use ptx_disk::{Bundle, Kind};
+use ptx_cuda::Cubin;
+use ptx_disk::{Bundle, DiskStore, EntryKey, Kind, Payload};
+use ptx_key::{ModuleKey, Target};
 
 use crate::store;
 
-/// Writes all entries into one file. The same entries under the same name give the same bytes.
-pub(crate) fn export(to: &Path, name: &str, folder: Option<&Path>) -> anyhow::Result<()> {
+/// Writes all entries into one file, or all texts and the cubins for these architectures. The same
+/// entries under the same name give the same bytes.
+pub(crate) fn export(
+    to: &Path,
+    name: &str,
+    architectures: &[Target],
+    folder: Option<&Path>,
+) -> anyhow::Result<()> {
     let to = std::path::absolute(to).context("cannot tell the bundle's path")?;
-    let entries = store::open(folder)?.export(&to, name, |_| true)?;
+    let store = store::open(folder)?;
+    let wanted: Vec<String> =
+        architectures.iter().map(|target| format!("sm_{}", target.number())).collect();
+    let is_wanted = |key: &EntryKey| {
+        let EntryKey::Cubin(key) = key else { return true };
+        wanted.is_empty() || architecture(&store, key).is_some_and(|its| wanted.contains(&its))
+    };
+    let entries = store.export(&to, name, is_wanted)?;
     println!("{entries} entries in `{}`", to.display());
     Ok(())
+}
+
+fn architecture(store: &DiskStore, key: &ModuleKey) -> Option<String> {
+    let Payload::Cubin(image) = store.load(key).hit()?.payload else { return None };
+    Some(Cubin::new(image).ok()?.architecture())
 }
 
 /// Writes each payload into a file of its own, `KEY.ptx` or `KEY.cubin`, without the store's

@@ -14,8 +14,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use ptx_disk::format::Header;
-use ptx_disk::{Attributes, Config, DiskStore, Entry, EntryKey, Load};
-use ptx_key::{Digest, ModuleKey, PtxKey};
+use ptx_disk::{Attributes, Bundle, Config, DiskStore, Entry, EntryKey, Load};
+use ptx_key::{ComputeCapability, Digest, JitOptions, ModuleKey, PtxKey};
 use ptx_tests::{Corpus, Ptxas};
 
 /// What a run said, and whether it ended well.
@@ -33,7 +33,7 @@ impl Run {
 
 fn ptx(arguments: &[&dyn AsRef<OsStr>], variables: &[(&str, &str)]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ptx"));
-    for name in ["PTX_CACHE", "PTX_CACHE_DIR", "PTX_CACHE_ENTRIES", "PTX_CACHE_BYTES"] {
+    for name in ["PTX_CACHE", "PTX_CACHE_DIR", "PTX_CACHE_ENTRIES", "PTX_CACHE_BYTES", "PTXAS"] {
         command.env_remove(name);
     }
     let arguments = arguments.iter().map(AsRef::<OsStr>::as_ref);
@@ -209,4 +209,65 @@ fn trimming_brings_files_that_the_dictionary_never_saw_to_a_fourteenth() {
         let found = store.load(key).hit().unwrap();
         assert!(found.payload.as_bytes() == file.text.as_bytes());
     }
+}
+
+#[test]
+fn warm_assembles_each_text_once_for_each_architecture_and_export_chooses_among_them() {
+    let Some(ptxas) = Ptxas::find() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (root, bundle) = (folder.path().join("store"), folder.path().join("bundle"));
+    let store = filled(&root);
+    let warm = |architectures: &str| {
+        let tool = ptxas.path();
+        ptx(&[&"warm", &"--for", &architectures, &"--ptxas", &tool, &"--store", &root], &[])
+    };
+    let run = warm("sm_80,sm_90");
+    assert!(run.success, "{}{}", run.text(), run.err);
+    for line in ["sm_80: 10 assembled, 0 there", "sm_90: 10 assembled, 0 there"] {
+        assert!(run.text().contains(line), "{}", run.text());
+    }
+    assert!(warm("sm_90").text().contains("sm_90: 0 assembled, 10 there already"));
+    assert!(warm("sm_75").text().contains("sm_75: 0 assembled, 0 there already, 0 failed, 10 for"));
+
+    let assembler = ptx_cuda::Ptxas::new(ptxas.path()).unwrap();
+    let cubin = |minor| {
+        let device = ComputeCapability { major: 8, minor };
+        assembler.jit(device, JitOptions::default()).key_of_lowering(&key(3))
+    };
+    let entry = store.load(cubin(0)).hit().unwrap();
+    assert!(entry.payload.as_bytes().starts_with(b"\x7fELF") && entry.cost > Duration::ZERO);
+
+    // Ten texts with what is for one of the two; the cubin that is none is for neither.
+    let run = ptx(&[&"export", &bundle, &"--for", &"sm_80", &"--store", &root], &[]);
+    assert!(run.success && run.text().starts_with("20 entries"), "{}{}", run.text(), run.err);
+    let bundle = Bundle::open(&bundle).unwrap();
+    assert!(matches!(bundle.load(cubin(0)), Load::Hit(_)));
+    assert!(matches!(bundle.load(key(3)), Load::Hit(_)));
+}
+
+#[test]
+fn warm_says_which_texts_have_no_cubin_and_goes_on() {
+    let Some(ptxas) = Ptxas::find() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let store = filled(folder.path());
+    let broken = Entry::ptx(text(77).replace("ret;", "rot;"), Duration::ZERO);
+    let _ = store.store(key(77), &broken);
+    let arguments: [&dyn AsRef<OsStr>; 5] =
+        [&"warm", &"--for", &"sm_80", &"--store", &folder.path()];
+    let run = ptx(&arguments, &[("PTXAS", ptxas.path().to_str().unwrap())]);
+    assert!(!run.success && run.text().contains("10 assembled"), "{}{}", run.text(), run.err);
+    assert!(run.err.contains("line 4") && run.err.contains("1 texts have no cubin"), "{}", run.err);
+}
+
+#[test]
+fn warm_without_an_architecture_or_an_assembler_says_what_to_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let _ = filled(folder.path());
+    if cfg!(not(feature = "cuda")) {
+        let run = ptx(&[&"warm", &"--store", &folder.path()], &[]);
+        assert!(!run.success && run.err.contains("--for sm_90"), "{}", run.err);
+    }
+    let warm: [&dyn AsRef<OsStr>; 5] = [&"warm", &"--for", &"sm_80", &"--store", &folder.path()];
+    let run = ptx(&warm, &[("PTXAS", "no/such/ptxas")]);
+    assert!(!run.success && run.err.contains("no/such/ptxas"), "{}", run.err);
 }

@@ -1,15 +1,17 @@
 //! A context with the JIT options that modules are loaded with.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ptx_key::{Assembler, JitConfiguration, JitOptions, ModuleKey, PtxKey};
+use ptx_key::{Assembler, Digest, JitConfiguration, JitOptions, ModuleKey, PtxKey};
 
 use crate::refused::Asked;
+use crate::unload_queue::UnloadQueue;
 use crate::{
     Assembled, ContextId, CudaError, DeviceFacts, Driver, DriverVersion, Failure, Image, Module,
-    Ptx, Refused,
+    ModuleKeys, Ptx, Ptxas, Refused,
 };
 
 /// A CUDA context, its device, and the JIT options for what is loaded into it.
@@ -18,6 +20,9 @@ use crate::{
 pub struct Context<D: Driver> {
     shared: Arc<Shared<D>>,
     jit: Arc<JitConfiguration>,
+    /// `None` is the driver.
+    assembler: Option<Arc<Ptxas>>,
+    shipped: Arc<[Digest]>,
 }
 
 struct Shared<D: Driver> {
@@ -59,20 +64,60 @@ impl<D: Driver> Context<D> {
         let version = driver.version()?;
         let jit = JitConfiguration {
             compute_capability: device.compute_capability,
-            assembler: Assembler::Driver { version: version.0 },
+            assembler: Assembler::Driver {
+                version: version.0,
+                build: driver.build().map(|build| build.digest()),
+            },
             options: JitOptions::default(),
         };
         let driver = Arc::clone(driver);
         let failed_unloads = AtomicU64::new(0);
         let shared = Shared { driver, context, id, device, version, failed_unloads };
-        Ok(Self { shared: Arc::new(shared), jit: Arc::new(jit) })
+        Ok(Self {
+            shared: Arc::new(shared),
+            jit: Arc::new(jit),
+            assembler: None,
+            shipped: [].into(),
+        })
     }
 
     /// The same context with other options.
     #[must_use]
     pub fn with_options(&self, options: JitOptions) -> Self {
         let jit = JitConfiguration { options, ..(*self.jit).clone() };
-        Self { shared: Arc::clone(&self.shared), jit: Arc::new(jit) }
+        Self { jit: Arc::new(jit), ..self.clone() }
+    }
+
+    /// The same context, whose texts an offline assembler assembles and not the driver. The keys
+    /// are other ones.
+    #[must_use]
+    pub fn assembled_by(&self, assembler: &Arc<Ptxas>) -> Self {
+        let jit = assembler.jit(self.jit.compute_capability, self.jit.options.clone());
+        Self { jit: Arc::new(jit), assembler: Some(Arc::clone(assembler)), ..self.clone() }
+    }
+
+    /// The same context, for which cubins of these offline assemblers are looked for too: what an
+    /// application ships, made on another machine. The tools, which [`Ptxas::fingerprint`] names,
+    /// need not be here.
+    #[must_use]
+    pub fn with_shipped(&self, fingerprints: &[Digest]) -> Self {
+        Self { shipped: fingerprints.into(), ..self.clone() }
+    }
+
+    /// The keys under which a store may hold a lowering's module. Worth keeping: each costs a
+    /// SHA-256.
+    pub fn module_keys(&self, lowering: &PtxKey) -> ModuleKeys {
+        ModuleKeys::new(&self.jit, &self.shipped, |jit| jit.key_of_lowering(lowering))
+    }
+
+    /// The keys under which a store may hold a text's module.
+    pub fn module_keys_of_text(&self, text: &str) -> ModuleKeys {
+        ModuleKeys::new(&self.jit, &self.shipped, |jit| jit.key_of_text(text))
+    }
+
+    /// Whether the driver assembles this context's texts.
+    pub(crate) fn driver_assembles(&self) -> bool {
+        self.assembler.is_none()
     }
 
     /// What decides, beside the text, which machine code is loaded.
@@ -128,22 +173,42 @@ impl<D: Driver> Context<D> {
     /// [`CudaError::Refused`] where the driver refuses the text or image, and what else the
     /// driver's call returns.
     pub fn load(&self, image: &Image) -> Result<Module<D>, CudaError> {
+        self.load_into(image, None)
+    }
+
+    /// [`load`](Self::load), for the cache whose queue this is.
+    pub(crate) fn load_into(
+        &self,
+        image: &Image,
+        queue: Option<&Arc<UnloadQueue<D>>>,
+    ) -> Result<Module<D>, CudaError> {
         let _span = tracing::debug_span!("module load", context = %self.id()).entered();
         let shared = &self.shared;
-        match shared.driver.load(&shared.context, image, &self.jit.options) {
-            Ok(loaded) => Ok(Module::new(self.clone(), loaded, image)),
+        // Options by name were obeyed when `ptxas` assembled.
+        let options = match (&self.assembler, image) {
+            (Some(_), Image::Cubin(_)) => {
+                &JitOptions { named: BTreeMap::new(), ..self.jit.options.clone() }
+            }
+            _ => &self.jit.options,
+        };
+        match shared.driver.load(&shared.context, image, options) {
+            Ok(loaded) => Ok(Module::new(self.clone(), loaded, image, queue)),
             Err(failure) => Err(self.explain(failure, image)),
         }
     }
 
-    /// Assembles a text for the context's device with the driver's linker.
+    /// Assembles a text for the context's device with the driver's linker, or
+    /// [otherwise](Self::assembled_by).
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load).
+    /// As [`load`](Self::load), or as [`Ptxas::assemble`].
     pub fn assemble(&self, ptx: &Ptx) -> Result<Assembled, CudaError> {
         let _span = tracing::debug_span!("assembly", context = %self.id()).entered();
         let shared = &self.shared;
+        if let Some(ptxas) = &self.assembler {
+            return ptxas.assemble(ptx, self.jit.compute_capability, &self.jit.options);
+        }
         shared
             .driver
             .assemble(&shared.context, ptx, &self.jit.options)
@@ -167,7 +232,8 @@ impl<D: Driver> Context<D> {
         .into()
     }
 
-    /// Unloads a module that nobody uses any more. This runs in a drop: it reports and goes on.
+    /// Unloads a module that nobody uses any more. Nobody waits for the answer: it reports and goes
+    /// on.
     pub(crate) fn unload(&self, module: D::Module) {
         match self.shared.driver.unload(module) {
             Ok(()) => {}
@@ -185,7 +251,13 @@ impl<D: Driver> Context<D> {
 
 impl<D: Driver> Clone for Context<D> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), jit: Arc::clone(&self.jit) }
+        let Self { shared, jit, assembler, shipped } = self;
+        Self {
+            shared: Arc::clone(shared),
+            jit: Arc::clone(jit),
+            assembler: assembler.clone(),
+            shipped: Arc::clone(shipped),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use elf::ElfBytes;
 use elf::abi::{SHF_ALLOC, SHT_NOBITS};
 use elf::endian::LittleEndian;
+use ptx_key::ComputeCapability;
 
 use crate::CudaError;
 
@@ -55,6 +56,18 @@ impl Cubin {
         format!("sm_{}", self.architecture)
     }
 
+    /// Whether a device of this compute capability may run it: one of the same major number and
+    /// at least the same minor. Code for one architecture alone (`sm_90a`) is not told apart.
+    pub fn runs_on(&self, device: ComputeCapability) -> bool {
+        let (major, minor) = (u16::from(self.architecture) / 10, u16::from(self.architecture) % 10);
+        major == device.major && minor <= device.minor
+    }
+
+    /// The names of its kernels, in the order of its sections.
+    pub fn kernels(&self) -> Vec<String> {
+        kernels(&self.image).unwrap_or_default()
+    }
+
     /// Bytes that the code, its constants and its global variables take on the device.
     pub fn device_bytes(&self) -> u64 {
         self.device_bytes
@@ -94,6 +107,18 @@ fn check(image: &[u8]) -> Result<(u8, u64), String> {
     let flags = header.e_flags.to_le_bytes();
     let architecture = usize::from(header.abiversion >= ABI_WITH_SHIFTED_ARCHITECTURE);
     Ok((flags[architecture], device_bytes))
+}
+
+/// Each kernel has a section for its parameters, in which functions have none.
+fn kernels(image: &[u8]) -> Option<Vec<String>> {
+    let file = ElfBytes::<LittleEndian>::minimal_parse(image).ok()?;
+    let (sections, names) = file.section_headers_with_strtab().ok()?;
+    let names = names?;
+    let kernel = |section: elf::section::SectionHeader| {
+        let name = names.get(usize::try_from(section.sh_name).ok()?).ok()?;
+        Some(name.strip_prefix(".nv.constant0.")?.to_owned())
+    };
+    Some(sections?.iter().filter_map(kernel).collect())
 }
 
 fn within(offset: u64, size: u64, image: &[u8]) -> Option<()> {
@@ -177,6 +202,15 @@ mod tests {
             ],
         );
         assert_eq!(Cubin::new(image).unwrap().device_bytes(), 100 + (1 << 20));
+    }
+
+    #[test]
+    fn kernels_are_those_with_parameters() {
+        let names = b".text.f\0.nv.constant0.k\0.nv.constant3\0";
+        let sections = [0, 8, 24].map(|name| section(name, 1, 0, 0, 0));
+        let image = with_sections(names, &sections);
+        assert_eq!(Cubin::new(image).unwrap().kernels(), ["k"]);
+        assert_eq!(Cubin::new(smallest(90, b"")).unwrap().kernels(), [""; 0]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(crate) use self::options::RawOptions;
 pub use self::run::Argument;
 use crate::cust_driver::{self, CustFunction, CustModule};
 use crate::{
-    Assembled, Context, ContextId, Cubin, CudaError, DeviceFacts, Driver, DriverCode,
+    Assembled, Context, ContextId, Cubin, CudaError, DeviceFacts, Driver, DriverBuild, DriverCode,
     DriverVersion, Failure, Global, Image, Loaded, Ptx, jit_options,
 };
 
@@ -37,6 +37,7 @@ use crate::{
 /// ```
 pub struct CustDriver {
     version: DriverVersion,
+    build: Option<DriverBuild>,
     /// Primary contexts that are retained now, by device: they are the same for all.
     primaries: Mutex<HashMap<u32, (u64, Weak<LiveContext>)>>,
     serials: AtomicU64,
@@ -69,8 +70,13 @@ impl CustDriver {
     /// [`CudaError::Driver`] where there is no device, or the driver does not start.
     pub fn new() -> Result<Arc<Self>, CudaError> {
         let version = cust_driver::init()?;
-        let driver = Self { version, primaries: Mutex::default(), serials: AtomicU64::new(0) };
-        Ok(Arc::new(driver))
+        Ok(Arc::new(Self {
+            version,
+            // The library is mapped by now.
+            build: DriverBuild::find(),
+            primaries: Mutex::default(),
+            serials: AtomicU64::new(0),
+        }))
     }
 
     fn next_id(&self, device: u32) -> ContextId {
@@ -92,6 +98,10 @@ impl Driver for CustDriver {
 
     fn version(&self) -> Result<DriverVersion, CudaError> {
         Ok(self.version)
+    }
+
+    fn build(&self) -> Option<DriverBuild> {
+        self.build.clone()
     }
 
     fn device_count(&self) -> Result<u32, CudaError> {

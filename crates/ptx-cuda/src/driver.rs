@@ -5,7 +5,7 @@ use std::fmt;
 
 use ptx_key::{ComputeCapability, JitOptions};
 
-use crate::{Cubin, CudaError, DriverCode, DriverVersion, JitLog, Ptx};
+use crate::{Cubin, CudaError, DriverBuild, DriverCode, DriverVersion, JitLog, Ptx};
 
 /// A CUDA driver: device facts, contexts, and modules loaded, looked into and unloaded.
 ///
@@ -28,6 +28,10 @@ pub trait Driver: Send + Sync + 'static {
     ///
     /// [`CudaError::Driver`] where the driver does not answer.
     fn version(&self) -> Result<DriverVersion, CudaError>;
+
+    /// Which build of that version it is; `None` where that cannot be told. It counts in the keys
+    /// of what the driver assembles.
+    fn build(&self) -> Option<DriverBuild>;
 
     /// How many devices there are.
     ///

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ptx_cache::CacheError;
 
-use crate::{DriverCode, Refused};
+use crate::{DriverCode, Reason, Refused};
 
 /// Why there is no module, function or buffer. Cheap to clone: everyone who waited for a load
 /// gets the same.
@@ -88,6 +88,14 @@ pub enum CudaError {
         /// The system's word.
         source: Arc<io::Error>,
     },
+    /// A store could not give or keep a cubin, where that was the point.
+    #[error("the store `{store}` failed: {source}; mend it, or name another")]
+    Store {
+        /// The store's name.
+        store: String,
+        /// What it said.
+        source: Arc<dyn Error + Send + Sync>,
+    },
     /// What was to give the text or image failed.
     #[error("no text to load: {0}")]
     Source(#[source] Arc<dyn Error + Send + Sync>),
@@ -97,6 +105,43 @@ pub enum CudaError {
 }
 
 impl CudaError {
+    /// What a caller's code said when it was asked for a text or image; a [`CudaError`] of its own
+    /// stays as it is.
+    pub(crate) fn from_source(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        match error.into().downcast::<Self>() {
+            Ok(own) => *own,
+            Err(other) => Self::Source(Arc::from(other)),
+        }
+    }
+
+    /// Whether memory ran out, on the device or in the assembler.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::Refused(refused) => refused.reason == Reason::OutOfMemory,
+            Self::Driver { code, .. } => *code == DriverCode::OUT_OF_MEMORY,
+            _ => false,
+        }
+    }
+
+    /// Whether it is a loaded image that is wrong, and not the device, the context or memory.
+    pub(crate) fn blames_image(&self) -> bool {
+        match self {
+            Self::NotCubin { .. } => true,
+            Self::Refused(refused) => refused.blames_image(),
+            _ => false,
+        }
+    }
+
+    /// Whether the same assembler will always say this of the same text.
+    pub(crate) fn is_permanent(&self) -> bool {
+        self.refused().is_some_and(Refused::is_permanent)
+    }
+
+    /// Whether a text is in a PTX instruction set that the assembler does not know.
+    pub(crate) fn is_unsupported_isa(&self) -> bool {
+        self.refused().is_some_and(|refused| refused.reason == Reason::UnsupportedIsa)
+    }
+
     /// The refusal, where it is one.
     pub fn refused(&self) -> Option<&Refused> {
         match self {

@@ -2,7 +2,8 @@
 //!
 //! PTX text is half of a kernel; the driver's assembly to machine code is the other half, paid
 //! when a module is loaded. This crate loads each module once, keeps it as long as someone uses
-//! it, and says in plain words why a text was refused: the line, the kernel, and what to do.
+//! it, keeps its machine code for the next process, and says in plain words why a text was
+//! refused: the line, the kernel, and what to do.
 //!
 //! ```
 //! use ptx_cuda::{Config, Context, ModuleCache, Ptx, RecordingDriver};
@@ -25,6 +26,19 @@
 //! # drop(saxpy);
 //! # Ok::<(), ptx_cuda::CudaError>(())
 //! ```
+//!
+//! # Where a module comes from
+//!
+//! 1. Memory, if it is resident: [`ModuleCache::with`] and [`ModuleCache::get`] are for launches.
+//! 2. A store of cubins, if there is one ([`ModuleCache::with_cubins`]; `ptx_disk::DiskStore` is
+//!    one): under the module's own key, or as a cubin that was shipped ([`ModuleKeys`]). What the
+//!    driver refuses is dropped from the store and no verdict on the module.
+//! 3. The text, assembled by the driver's linker or by `ptxas` ([`Context::assembled_by`]), once
+//!    for all threads and processes, and stored when it is loaded.
+//! 4. Where the driver does not know the text's instruction set: `ptxas`
+//!    ([`ModuleCache::with_ptxas`]), or the text lowered again ([`ModuleCache::serve_lowered`]).
+//!
+//! [`ModuleCache::warm`] and [`Ptxas::warm`] do it for many before the first launch.
 //!
 //! # With a GPU
 //!
@@ -63,44 +77,53 @@
 //! * It does not check what a kernel does on the device. PTX is code: load what you would link.
 //! * It does not know what a launch or a captured graph uses: keep the [`Function`] until the
 //!   launch is done, or as long as the graph.
-//! * It does not keep cubins on disk.
+//! * It does no input or output for cubins: a store of `ptx-disk` or another [`CubinStore`] does.
+//! * It does not choose a store: without one, texts are assembled anew in each process.
 //!
 //! # Costs
 //!
 //! A resident module costs one lock-free lookup. Loading costs what the driver takes: tens of
-//! microseconds for a cubin, milliseconds to seconds for PTX text. A module that is dropped or
-//! retired last is unloaded by the thread that does it, which may wait for the device.
+//! microseconds for a cubin, milliseconds to seconds for PTX text. To unload may wait for the
+//! device: modules of a cache are unloaded by its next load or on request, never by a launch.
 //!
 //! # Dependencies
 //!
-//! `ptx-cache` holds the modules and `ptx-key` names them; `cust` talks to the driver; `elf` reads
+//! `ptx-cache` holds the modules and says what a store of cubins is, `ptx-key` names them; `cust` talks to the driver; `elf` reads
 //! the headers of cubins; `arc-swap` and `ahash` hold the names that were looked up; `scopeguard`
-//! hands a module over to be unloaded; `tempfile` holds what `ptxas` reads and writes;
+//! hands a module over to be unloaded; `crossbeam-epoch` says whether a cache's hit is under way; `tempfile` holds what `ptxas` reads and writes;
 //! `thiserror` derives the error type; `tracing` tells of loads and of unloads that failed.
 
 mod code;
 mod context;
 mod cubin;
+mod cubin_writer;
+mod cubins;
 #[cfg(feature = "cuda")]
 mod cuda;
 #[cfg(feature = "cuda")]
 mod cust_driver;
 mod driver;
+mod driver_build;
 mod error;
 mod jit_log;
 mod jit_options;
+mod loader;
 mod lookups;
 mod module_cache;
+mod module_keys;
 mod modules;
 mod ptx;
 mod ptxas;
 mod recording;
 mod refused;
 mod tokens;
+mod unload_queue;
+mod warm;
 
 pub use code::{DriverCode, DriverVersion};
 pub use context::Context;
 pub use cubin::Cubin;
+pub use cubins::CubinSnapshot;
 #[cfg(feature = "cuda")]
 pub use cuda::{Argument, CustContext, CustDriver, Entered};
 /// So that a program launches with the same `cust` as this crate.
@@ -111,14 +134,17 @@ pub use cust_driver::{CustFunction, CustModule, LaunchStream};
 pub use driver::{
     Assembled, ContextId, DeviceFacts, DevicePointer, Driver, Failure, Global, Image, Loaded,
 };
+pub use driver_build::DriverBuild;
 pub use error::CudaError;
 pub use jit_log::{Diagnostic, JitLog, Severity};
-pub use module_cache::{ModuleCache, ResidentKey};
+pub use module_cache::{ModuleCache, ModuleSnapshot, ModuleSource, ResidentKey, ServedModule};
+pub use module_keys::ModuleKeys;
 pub use modules::{Function, Module};
 pub use ptx::{Ptx, PtxHeader};
-pub use ptx_cache::{Budget, Config, EntryReport, Snapshot};
+pub use ptx_cache::{Budget, Config, CubinStore, EntryReport, Snapshot};
 pub use ptxas::Ptxas;
 pub use recording::{
     Call, Operation, RecordedContext, RecordedFunction, RecordedModule, RecordingDriver,
 };
 pub use refused::{Reason, Refused};
+pub use warm::{WarmProgress, Warmed};

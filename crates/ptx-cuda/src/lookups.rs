@@ -25,16 +25,30 @@ impl<T: Clone> Lookups<T> {
         Self { answers: ArcSwap::default(), asking: Mutex::new(()) }
     }
 
-    /// The answer for `name`, by `ask` where there is none yet. That there is no such symbol is
-    /// an answer too. An error is none.
-    pub(crate) fn get(
+    /// What `read` makes of the answer for `name`, which `ask` gives where there is none yet. That
+    /// there is no such symbol is an answer too. An error is none.
+    ///
+    /// An answer is lent to `read` and not cloned, so that many cores may ask for one function and
+    /// none writes a count that the others read.
+    #[inline]
+    pub(crate) fn get<R>(
+        &self,
+        name: &str,
+        read: impl Fn(&T) -> R,
+        ask: impl FnOnce(&CString) -> Result<Option<T>, CudaError>,
+    ) -> Result<Option<R>, CudaError> {
+        if let Some(answer) = self.answers.load().get(name) {
+            return Ok(answer.as_ref().map(read));
+        }
+        Ok(self.ask(name, ask)?.as_ref().map(read))
+    }
+
+    #[cold]
+    fn ask(
         &self,
         name: &str,
         ask: impl FnOnce(&CString) -> Result<Option<T>, CudaError>,
     ) -> Result<Option<T>, CudaError> {
-        if let Some(answer) = self.answers.load().get(name) {
-            return Ok(answer.clone());
-        }
         let symbol =
             CString::new(name).map_err(|_| CudaError::NotAName { name: name.to_owned() })?;
         // It guards no data: the table is whole at every moment.
@@ -58,20 +72,29 @@ mod tests {
 
     use super::*;
 
+    fn get<T: Copy>(
+        lookups: &Lookups<T>,
+        name: &str,
+        ask: impl FnOnce(&CString) -> Result<Option<T>, CudaError>,
+    ) -> Result<Option<T>, CudaError> {
+        lookups.get(name, |answer| *answer, ask)
+    }
+
     #[test]
     fn each_name_is_asked_for_once_even_where_there_is_no_such_symbol() {
         let lookups = Lookups::new();
         let never = |_: &CString| panic!("asked again");
-        assert_eq!(lookups.get("there", |_| Ok(Some(7))).unwrap(), Some(7));
-        assert_eq!(lookups.get("absent", |_| Ok(None)).unwrap(), None);
-        assert_eq!(lookups.get("there", never).unwrap(), Some(7));
-        assert_eq!(lookups.get("absent", never).unwrap(), None);
+        assert_eq!(get(&lookups, "there", |_| Ok(Some(7))).unwrap(), Some(7));
+        assert_eq!(get(&lookups, "absent", |_| Ok(None)).unwrap(), None);
+        assert_eq!(get(&lookups, "there", never).unwrap(), Some(7));
+        assert_eq!(get(&lookups, "absent", never).unwrap(), None);
     }
 
     #[test]
     fn threads_that_ask_at_once_get_one_answer() {
         let (lookups, asked) = (Lookups::new(), AtomicU32::new(0));
-        let ask = || lookups.get("a", |_| Ok(Some(asked.fetch_add(1, Ordering::Relaxed)))).unwrap();
+        let ask =
+            || get(&lookups, "a", |_| Ok(Some(asked.fetch_add(1, Ordering::Relaxed)))).unwrap();
         thread::scope(|scope| {
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
             for thread in threads {
@@ -85,14 +108,14 @@ mod tests {
     fn an_error_is_no_answer() {
         let lookups = Lookups::new();
         let name = || CudaError::NotAName { name: String::new() };
-        assert!(lookups.get("a", |_| Err(name())).is_err());
-        assert_eq!(lookups.get("a", |_| Ok(Some(1))).unwrap(), Some(1));
+        assert!(get(&lookups, "a", |_| Err(name())).is_err());
+        assert_eq!(get(&lookups, "a", |_| Ok(Some(1))).unwrap(), Some(1));
     }
 
     #[test]
     fn a_name_with_a_nul_byte_is_not_asked_for() {
         let lookups = Lookups::<u8>::new();
-        let error = lookups.get("a\0b", |_| panic!("asked")).unwrap_err();
+        let error = get(&lookups, "a\0b", |_| panic!("asked")).unwrap_err();
         assert!(error.to_string().contains("NUL"), "{error}");
     }
 }

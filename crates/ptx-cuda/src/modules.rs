@@ -1,29 +1,32 @@
 //! Loaded modules and the functions in them.
 
+use std::ffi::CString;
 use std::fmt;
 use std::sync::Arc;
 
 use scopeguard::ScopeGuard;
 
 use crate::lookups::Lookups;
+use crate::unload_queue::{UnloadQueue, Unused};
 use crate::{Context, CudaError, Driver, Global, Image, JitLog, Loaded};
 
 /// A loaded module. Cheap to clone.
 ///
-/// It is unloaded when its last user drops: every clone, every [`Function`] of it, and the cache
-/// that holds it. That may happen on any thread; the module's own context is made current for it.
+/// It is unloaded after its last user has dropped: every clone, every [`Function`] of it, and the
+/// cache that holds it. A module of a [`ModuleCache`](crate::ModuleCache) then waits for the
+/// cache's next load, or for [`unload_retired`](crate::ModuleCache::unload_retired); any other is
+/// unloaded by the thread that drops it. Its own context is made current for that.
 ///
 /// A launch runs on after the call returns, and a captured graph holds no module: keep the module
 /// until the launch is done, or as long as the graph.
 pub struct Module<D: Driver>(Arc<Resident<D>>);
 
 struct Resident<D: Driver> {
-    /// Given to [`unload`] when this drops.
+    /// Given to [`retire`] when this drops.
     held: ScopeGuard<Held<D>, fn(Held<D>)>,
     functions: Lookups<Named<D::Function>>,
     globals: Lookups<Global>,
     log: JitLog,
-    bytes: u64,
     /// Those of the text that it was loaded from, for the error of one who asks for another.
     kernels: Option<Box<[String]>>,
 }
@@ -31,26 +34,41 @@ struct Resident<D: Driver> {
 struct Held<D: Driver> {
     context: Context<D>,
     module: D::Module,
+    bytes: u64,
+    /// That of the cache which loaded it.
+    queue: Option<Arc<UnloadQueue<D>>>,
 }
 
-/// The module goes before its context, which may be the last clone.
-fn unload<D: Driver>(held: Held<D>) {
-    held.context.unload(held.module);
+fn retire<D: Driver>(held: Held<D>) {
+    let Held { context, module, bytes, queue } = held;
+    let unused = Unused { context, module, bytes };
+    match queue {
+        Some(queue) => queue.push(unused),
+        None => unused.unload(),
+    }
 }
 
 impl<D: Driver> Module<D> {
-    pub(crate) fn new(context: Context<D>, loaded: Loaded<D::Module>, image: &Image) -> Self {
+    pub(crate) fn new(
+        context: Context<D>,
+        loaded: Loaded<D::Module>,
+        image: &Image,
+        queue: Option<&Arc<UnloadQueue<D>>>,
+    ) -> Self {
         let Loaded { module, log } = loaded;
         let (bytes, kernels) = match image {
             Image::Ptx(ptx) => (image.bytes(), Some(ptx.kernels().map(str::to_owned).collect())),
-            Image::Cubin(cubin) => (cubin.device_bytes(), None),
+            Image::Cubin(cubin) => {
+                let kernels = cubin.kernels();
+                (cubin.device_bytes(), (!kernels.is_empty()).then(|| kernels.into()))
+            }
         };
+        let held = Held { context, module, bytes, queue: queue.map(Arc::clone) };
         Self(Arc::new(Resident {
-            held: scopeguard::guard(Held { context, module }, unload::<D>),
+            held: scopeguard::guard(held, retire::<D>),
             functions: Lookups::new(),
             globals: Lookups::new(),
             log,
-            bytes,
             kernels,
         }))
     }
@@ -61,25 +79,31 @@ impl<D: Driver> Module<D> {
     ///
     /// [`CudaError::NoFunction`] where there is none of this name, and [`CudaError::Driver`].
     pub fn function(&self, name: &str) -> Result<Function<D>, CudaError> {
-        let Named { raw, name } = self.named(name)?;
-        Ok(Function { raw, name, module: self.clone() })
+        let named = self.look_up(name, |named| (named.raw, Arc::clone(&named.name)));
+        named.map(|(raw, name)| Function { raw, name, module: self.clone() })
     }
 
-    /// The driver's own function `name`, which does not keep the module loaded.
+    /// The driver's own function `name`, which does not keep the module loaded. Once it has been
+    /// asked for, this writes nothing that another core reads.
     ///
     /// # Errors
     ///
     /// As [`function`](Self::function).
     pub fn raw_function(&self, name: &str) -> Result<D::Function, CudaError> {
-        self.named(name).map(|named| named.raw)
+        self.look_up(name, |named| named.raw)
     }
 
-    fn named(&self, name: &str) -> Result<Named<D::Function>, CudaError> {
-        let Held { context, module } = &*self.0.held;
-        let found = self.0.functions.get(name, |symbol| {
+    fn look_up<R>(
+        &self,
+        name: &str,
+        read: impl Fn(&Named<D::Function>) -> R,
+    ) -> Result<R, CudaError> {
+        let Held { context, module, .. } = &*self.0.held;
+        let ask = |symbol: &CString| {
             let raw = context.driver().function(module, symbol)?;
             Ok(raw.map(|raw| Named { raw, name: name.into() }))
-        })?;
+        };
+        let found = self.0.functions.get(name, read, ask)?;
         found.ok_or_else(|| CudaError::NoFunction {
             name: name.to_owned(),
             kernels: self.kernels().map(<[_]>::to_vec),
@@ -92,8 +116,14 @@ impl<D: Driver> Module<D> {
     ///
     /// [`CudaError::Driver`] where the driver cannot tell.
     pub fn global(&self, name: &str) -> Result<Option<Global>, CudaError> {
-        let Held { context, module } = &*self.0.held;
-        self.0.globals.get(name, |name| context.driver().global(module, name))
+        let Held { context, module, .. } = &*self.0.held;
+        let ask = |symbol: &CString| context.driver().global(module, symbol);
+        self.0.globals.get(name, |global| *global, ask)
+    }
+
+    /// The driver's own module. It is valid as long as a user keeps this one.
+    pub fn raw(&self) -> &D::Module {
+        &self.0.held.module
     }
 
     /// The context that it is loaded into.
@@ -109,7 +139,7 @@ impl<D: Driver> Module<D> {
     /// What it counts for in a cache: the device bytes of a cubin; the bytes of a PTX text, whose
     /// machine code the driver does not show, and is of the same order.
     pub fn bytes(&self) -> u64 {
-        self.0.bytes
+        self.0.held.bytes
     }
 
     /// The kernels of the text that it was loaded from; `None` where that was an image.
@@ -140,6 +170,7 @@ pub struct Function<D: Driver> {
     module: Module<D>,
 }
 
+/// A function under its name.
 #[derive(Clone)]
 struct Named<F> {
     raw: F,

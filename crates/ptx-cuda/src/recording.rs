@@ -1,6 +1,7 @@
 //! A driver for machines without a GPU: it loads nothing, records what is asked of it, and says
 //! where the discipline of a driver's caller was broken.
 
+mod calls;
 mod state;
 
 use std::ffi::CStr;
@@ -9,17 +10,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use ptx_key::{ComputeCapability, JitOptions};
 
-use crate::recording::state::State;
+pub use self::calls::{Call, Operation};
+use self::state::State;
 use crate::{
-    Assembled, ContextId, Cubin, CudaError, DeviceFacts, DevicePointer, Driver, DriverCode,
-    DriverVersion, Failure, Global, Image, JitLog, Loaded, Ptx, cubin, jit_options,
+    Assembled, ContextId, Cubin, CudaError, DeviceFacts, DevicePointer, Driver, DriverBuild,
+    DriverCode, DriverVersion, Failure, Global, Image, JitLog, Loaded, Ptx, cubin, jit_options,
 };
 
 /// A driver that records what is asked of it.
 ///
 /// Texts are judged by their header alone, as a driver of its version and its devices would; the
 /// functions of a module are the kernels that its text names. What it "assembles" is a cubin that
-/// holds the text.
+/// holds the text; of others it takes those with kernels for its devices.
 ///
 /// ```
 /// use ptx_cuda::{Context, Operation, Ptx, RecordingDriver};
@@ -36,66 +38,9 @@ use crate::{
 /// ```
 pub struct RecordingDriver {
     version: DriverVersion,
+    build: Option<DriverBuild>,
     devices: Vec<DeviceFacts>,
     state: Arc<Mutex<State>>,
-}
-
-/// What a [`RecordingDriver`] was asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Call {
-    /// To make or retain a context.
-    Context(ContextId),
-    /// To give back a context, for its last user.
-    Release(ContextId),
-    /// To load a module.
-    Load(ContextId, RecordedModule),
-    /// To look up a function.
-    Function(RecordedModule, String),
-    /// To look up a global variable.
-    Global(RecordedModule, String),
-    /// To unload a module.
-    Unload(RecordedModule),
-    /// To assemble a text.
-    Assemble(ContextId),
-    /// To launch a function.
-    Launch(RecordedFunction),
-}
-
-/// The kinds of [`Call`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operation {
-    /// [`Call::Context`].
-    Context,
-    /// [`Call::Release`].
-    Release,
-    /// [`Call::Load`].
-    Load,
-    /// [`Call::Function`].
-    Function,
-    /// [`Call::Global`].
-    Global,
-    /// [`Call::Unload`].
-    Unload,
-    /// [`Call::Assemble`].
-    Assemble,
-    /// [`Call::Launch`].
-    Launch,
-}
-
-impl Call {
-    /// Its kind.
-    pub fn operation(&self) -> Operation {
-        match self {
-            Self::Context(_) => Operation::Context,
-            Self::Release(_) => Operation::Release,
-            Self::Load(..) => Operation::Load,
-            Self::Function(..) => Operation::Function,
-            Self::Global(..) => Operation::Global,
-            Self::Unload(_) => Operation::Unload,
-            Self::Assemble(_) => Operation::Assemble,
-            Self::Launch(_) => Operation::Launch,
-        }
-    }
 }
 
 /// A module of a [`RecordingDriver`]: a number, never given twice.
@@ -134,6 +79,16 @@ impl RecordingDriver {
         Self::with_devices(DriverVersion(13_000), &[capability])
     }
 
+    /// The same driver in this build, for tests of what an upgrade changes; `None` is a driver
+    /// that does not say which it is.
+    pub fn of_build(build: Option<DriverBuild>) -> Arc<Self> {
+        let mut driver = Self::new();
+        if let Some(driver) = Arc::get_mut(&mut driver) {
+            driver.build = build;
+        }
+        driver
+    }
+
     /// A driver with these devices.
     pub fn with_devices(version: DriverVersion, devices: &[ComputeCapability]) -> Arc<Self> {
         let facts = |(ordinal, capability): (u32, &ComputeCapability)| DeviceFacts {
@@ -143,7 +98,8 @@ impl RecordingDriver {
             memory_bytes: 1 << 30,
         };
         let devices = (0..).zip(devices).map(facts).collect();
-        Arc::new(Self { version, devices, state: Arc::default() })
+        let build = Some(DriverBuild::new("recording driver"));
+        Arc::new(Self { version, build, devices, state: Arc::default() })
     }
 
     /// What was asked so far, in order.
@@ -186,6 +142,28 @@ impl RecordingDriver {
     /// Records a launch.
     pub fn launch(&self, function: RecordedFunction) {
         self.state().launch(function);
+    }
+
+    /// Runs `launch_path`, in which this thread must call no driver but to launch: a call of any
+    /// other kind is a [violation](Self::violations).
+    ///
+    /// ```
+    /// # use ptx_cuda::{Config, Context, ModuleCache, Ptx, RecordingDriver};
+    /// # let driver = RecordingDriver::new();
+    /// # let context = Context::primary(&driver, 0)?;
+    /// # let modules = ModuleCache::new(Config::default());
+    /// # let text = ".version 9.0\n.target sm_90\n.entry saxpy() { ret; }";
+    /// # let key = context.module_key_of_text(text);
+    /// modules.get_or_load(&context, &key, || Ptx::new(text))?.function("saxpy")?;
+    /// let raw = driver.on_launch_path(|| {
+    ///     modules.with(&context, &key, |module| module.raw_function("saxpy"))
+    /// });
+    /// assert!(raw.is_some_and(|raw| raw.is_ok()));
+    /// assert_eq!(driver.violations(), [""; 0]);
+    /// # Ok::<(), ptx_cuda::CudaError>(())
+    /// ```
+    pub fn on_launch_path<R>(&self, launch_path: impl FnOnce() -> R) -> R {
+        calls::on_launch_path(launch_path)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -249,6 +227,10 @@ impl Driver for RecordingDriver {
         Ok(self.version)
     }
 
+    fn build(&self) -> Option<DriverBuild> {
+        self.build.clone()
+    }
+
     fn device_count(&self) -> Result<u32, CudaError> {
         Ok(u32::try_from(self.devices.len()).unwrap_or(u32::MAX))
     }
@@ -285,7 +267,7 @@ impl Driver for RecordingDriver {
                 self.judge(ptx, id)?;
                 Arc::clone(ptx.text())
             }
-            Image::Cubin(cubin) => text_in(cubin)?,
+            Image::Cubin(cubin) => text_in(cubin, self.facts(id.device)?.compute_capability)?,
         };
         Ok(Loaded { module: state.load(id, text), log: JitLog::default() })
     }
@@ -326,7 +308,7 @@ impl Driver for RecordingDriver {
         let id = context.0.id;
         state.in_context("cuLinkCreate", id)?;
         self.judge(ptx, id)?;
-        state.calls.push(Call::Assemble(id));
+        state.record(Call::Assemble(id));
         let capability = self.facts(id.device)?.compute_capability;
         let number = u8::try_from(capability.major * 10 + capability.minor).unwrap_or(u8::MAX);
         let cubin = Cubin::new(cubin::smallest(number, ptx.text().as_bytes()))?;
@@ -334,16 +316,25 @@ impl Driver for RecordingDriver {
     }
 }
 
-/// The text in a cubin that [`RecordingDriver`] assembled.
-fn text_in(cubin: &Cubin) -> Result<Arc<str>, Failure> {
-    let text = cubin.image().get(cubin::HEADER_BYTES..).map(std::str::from_utf8);
-    match text {
-        Some(Ok(text)) if text.contains(".version") => Ok(text.into()),
-        _ => {
-            let log = JitLog::new("this driver takes no cubins but its own");
-            Err(Failure::Judged { code: DriverCode::INVALID_IMAGE, log })
-        }
+/// A text with the kernels of a cubin, for a device of this compute capability.
+fn text_in(cubin: &Cubin, device: ComputeCapability) -> Result<Arc<str>, Failure> {
+    let judged = |code, said: &str| Failure::Judged { code, log: JitLog::new(said) };
+    if !cubin.runs_on(device) {
+        return Err(judged(DriverCode::NO_BINARY_FOR_GPU, "the cubin is for another device"));
     }
+    let own = cubin.image().get(cubin::HEADER_BYTES..).map(std::str::from_utf8);
+    if let Some(Ok(text)) = own
+        && text.contains(".version")
+    {
+        return Ok(text.into());
+    }
+    let kernels = cubin.kernels();
+    if kernels.is_empty() {
+        let said = "neither a cubin of this driver nor one with kernels";
+        return Err(judged(DriverCode::INVALID_IMAGE, said));
+    }
+    let entries: Vec<_> = kernels.iter().map(|name| format!(".entry {name}() {{}}")).collect();
+    Ok(entries.join("\n").into())
 }
 
 fn driver_error(call: &'static str, code: DriverCode) -> CudaError {

@@ -109,7 +109,10 @@ impl Refused {
         let reason = match code {
             DriverCode::NO_BINARY_FOR_GPU => Reason::WrongTarget,
             DriverCode::OUT_OF_MEMORY => Reason::OutOfMemory,
-            DriverCode::INVALID_IMAGE | DriverCode::INVALID_SOURCE => Reason::InvalidImage,
+            DriverCode::INVALID_IMAGE
+            | DriverCode::INVALID_SOURCE
+            | DriverCode::INVALID_PTX
+            | DriverCode::UNSUPPORTED_PTX_VERSION => Reason::InvalidImage,
             _ => Reason::Other,
         };
         Self {
@@ -126,6 +129,11 @@ impl Refused {
             supported_isa: None,
             log,
         }
+    }
+
+    /// Whether it is the image that is wrong: damaged, or for other devices or drivers.
+    pub(crate) fn blames_image(&self) -> bool {
+        self.header.is_none() && matches!(self.reason, Reason::InvalidImage | Reason::WrongTarget)
     }
 
     /// Whether the same assembler will always refuse the same text for this device, so that it

@@ -55,13 +55,16 @@
 //! has no word for (opening without following links, renaming without replacing, the kind of a
 //! file system), `etcetera` knows the platform's folder for caches, `fastrand` makes names for
 //! temporary files, `ptx-eviction` chooses what stays within the bounds, `tracing` takes warnings,
-//! `thiserror` derives the error types. With the feature `cache` the store is a tier of `ptx-cache`.
+//! `thiserror` derives the error types. With the feature `cache` the store is a tier of `ptx-cache`, for
+//! texts and for cubins.
 
 mod bundle;
 mod claim;
 mod compression;
 mod config;
 mod counters;
+#[cfg(feature = "cache")]
+mod cubin_tier;
 mod degradation;
 mod entry;
 mod error;

@@ -130,7 +130,8 @@ def fields(configuration):
 def jit(configuration):
     assembler = configuration["assembler"]
     out = b"".join(map(unsigned, configuration["compute_capability"]))
-    out += unsigned(assembler["driver"]) if "driver" in assembler else digest(assembler["tool"])
+    out += b"".join(unsigned(assembler[it]) for it in ("driver",) if it in assembler)
+    out += b"".join(digest(assembler[it]) for it in ("build", "tool") if it in assembler)
     out += optional(unsigned, configuration["optimization_level"])
     out += optional(unsigned, configuration["max_registers"])
     out += truth(configuration["debug_info"]) + truth(configuration["line_info"])

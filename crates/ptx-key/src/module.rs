@@ -24,10 +24,13 @@ impl fmt::Display for ComputeCapability {
 /// Who turns PTX into machine code. An upgrade of either is another identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assembler {
-    /// The CUDA driver, by the version that `cuDriverGetVersion` returns (13000 for CUDA 13.0).
+    /// The CUDA driver.
     Driver {
-        /// The version number.
+        /// What `cuDriverGetVersion` returns (13000 for CUDA 13.0). Many builds share it, and each
+        /// may assemble differently.
         version: u32,
+        /// A digest of what tells the build from others. `None` where that is not known.
+        build: Option<Digest>,
     },
     /// An offline assembler such as `ptxas`, by the digest of the tool itself.
     Tool {
@@ -58,7 +61,7 @@ pub struct JitOptions {
 /// use ptx_key::*;
 /// let jit = JitConfiguration {
 ///     compute_capability: ComputeCapability { major: 9, minor: 0 },
-///     assembler: Assembler::Driver { version: 13000 },
+///     assembler: Assembler::Driver { version: 13000, build: None },
 ///     options: JitOptions::default(),
 /// };
 /// let by_text = jit.key_of_text(".version 8.0\n.target sm_90\n");
@@ -119,9 +122,21 @@ impl JitConfiguration {
 }
 
 impl Assembler {
+    /// Whether an upgrade is sure to be another identity. If it is not, machine code must not be
+    /// kept under a key of this assembler beyond the process.
+    pub fn is_exact(&self) -> bool {
+        !matches!(self, Self::Driver { build: None, .. })
+    }
+
     fn encode(&self, key: &mut Encoder) {
         match self {
-            Self::Driver { version } => key.u64((*version).into()),
+            Self::Driver { version, build } => {
+                key.u64((*version).into());
+                // What follows an assembler is never a digest.
+                if let Some(build) = build {
+                    key.digest(build);
+                }
+            }
             Self::Tool { fingerprint } => key.digest(fingerprint),
         }
     }

@@ -143,7 +143,10 @@ fn configuration(value: &Value) -> Configuration {
 fn jit(value: &Value) -> JitConfiguration {
     let capability = &value["compute_capability"];
     let assembler = match value["assembler"].get("driver") {
-        Some(version) => Assembler::Driver { version: number(version) },
+        Some(version) => Assembler::Driver {
+            version: number(version),
+            build: value["assembler"].get("build").map(digest),
+        },
         None => Assembler::Tool { fingerprint: digest(&value["assembler"]["tool"]) },
     };
     JitConfiguration {

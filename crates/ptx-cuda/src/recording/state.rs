@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
 
+use super::calls::is_launching;
 use super::{Call, Operation, RecordedFunction, RecordedModule, Retained, driver_error};
 use crate::tokens::definitions;
 use crate::{ContextId, CudaError, DriverCode, Failure};
@@ -38,6 +39,14 @@ impl State {
         }
     }
 
+    /// Records a call, and that it was made where none may be.
+    pub(super) fn record(&mut self, call: Call) {
+        if is_launching() && call.operation() != Operation::Launch {
+            self.violations.push(format!("{call:?} on a launch path"));
+        }
+        self.calls.push(call);
+    }
+
     fn next(&mut self) -> u64 {
         self.serial += 1;
         self.serial
@@ -46,7 +55,7 @@ impl State {
     pub(super) fn new_context(&mut self, device: u32) -> ContextId {
         let id = ContextId { device, serial: self.next() };
         self.contexts.insert(id);
-        self.calls.push(Call::Context(id));
+        self.record(Call::Context(id));
         id
     }
 
@@ -62,7 +71,7 @@ impl State {
     }
 
     pub(super) fn release(&mut self, context: ContextId) {
-        self.calls.push(Call::Release(context));
+        self.record(Call::Release(context));
         let orphans = self.modules.values().filter(|module| module.context == context).count();
         if orphans > 0 {
             self.violations.push(format!("{context} was given back with {orphans} modules in it"));
@@ -78,7 +87,7 @@ impl State {
 
     pub(super) fn load(&mut self, context: ContextId, text: Arc<str>) -> RecordedModule {
         let module = RecordedModule(self.next());
-        self.calls.push(Call::Load(context, module));
+        self.record(Call::Load(context, module));
         self.modules.insert(module, LoadedText { context, text });
         module
     }
@@ -102,7 +111,7 @@ impl State {
     ) -> Result<Option<RecordedFunction>, CudaError> {
         let text = self.used("cuModuleGetFunction", module)?;
         let known = definitions(&text).any(|found| found.kernel && found.name == name);
-        self.calls.push(Call::Function(module, name));
+        self.record(Call::Function(module, name));
         Ok(known.then(|| {
             let function = RecordedFunction(self.next());
             self.functions.insert(function, module);
@@ -117,12 +126,12 @@ impl State {
     ) -> Result<Option<u64>, CudaError> {
         self.used("cuModuleGetGlobal", module)?;
         let bytes = self.globals.get(&name).copied();
-        self.calls.push(Call::Global(module, name));
+        self.record(Call::Global(module, name));
         Ok(bytes)
     }
 
     pub(super) fn unload(&mut self, module: RecordedModule) -> Result<(), CudaError> {
-        self.calls.push(Call::Unload(module));
+        self.record(Call::Unload(module));
         self.used("cuModuleUnload", module).inspect_err(|_| {
             self.gone.remove(&module);
         })?;
@@ -131,7 +140,7 @@ impl State {
     }
 
     pub(super) fn launch(&mut self, function: RecordedFunction) {
-        self.calls.push(Call::Launch(function));
+        self.record(Call::Launch(function));
         match self.functions.get(&function).copied() {
             // A launch into a destroyed context fails, and breaks no discipline.
             Some(module) => drop(self.used("cuLaunchKernel", module)),

@@ -103,3 +103,14 @@ fn a_foreign_cubin_is_refused() {
     assert_eq!(error.refused().unwrap().reason, crate::Reason::InvalidImage);
     assert!(error.to_string().contains("drop it and assemble again"), "{error}");
 }
+
+#[test]
+fn each_build_makes_keys_of_its_own() {
+    let jit = |build: Option<&str>| {
+        let driver = RecordingDriver::of_build(build.map(DriverBuild::new));
+        Context::primary(&driver, 0).unwrap().jit().clone()
+    };
+    let [old, new, unknown] = [Some("580.65.06"), Some("580.95.05"), None].map(jit);
+    assert_ne!(old.key_of_text("text"), new.key_of_text("text"));
+    assert!(old.assembler.is_exact() && !unknown.assembler.is_exact());
+}

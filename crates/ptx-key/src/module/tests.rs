@@ -7,7 +7,7 @@ use crate::{
 fn base() -> JitConfiguration {
     JitConfiguration {
         compute_capability: ComputeCapability { major: 9, minor: 0 },
-        assembler: Assembler::Driver { version: 13_000 },
+        assembler: Assembler::Driver { version: 13_000, build: None },
         options: JitOptions {
             optimization_level: Some(3),
             max_registers: Some(64),
@@ -18,14 +18,27 @@ fn base() -> JitConfiguration {
     }
 }
 
+fn driver_build(build: &[u8]) -> Assembler {
+    Assembler::Driver { version: 13_000, build: Some(Digest::of_bytes(build)) }
+}
+
+#[test]
+fn only_a_driver_of_an_unknown_build_is_not_exact() {
+    assert!(!Assembler::Driver { version: 13_000, build: None }.is_exact());
+    assert!(driver_build(b"580.95.05").is_exact());
+    assert!(Assembler::Tool { fingerprint: Digest::of_bytes(b"ptxas") }.is_exact());
+}
+
 #[test]
 fn every_part_counts() {
-    let changes: [fn(&mut JitConfiguration); 13] = [
+    let changes: [fn(&mut JitConfiguration); 15] = [
         |_| {},
         |it| it.compute_capability.major = 10,
         |it| it.compute_capability.minor = 1,
         |it| it.compute_capability = ComputeCapability { major: 0, minor: 9 },
-        |it| it.assembler = Assembler::Driver { version: 13_010 },
+        |it| it.assembler = Assembler::Driver { version: 13_010, build: None },
+        |it| it.assembler = driver_build(b"580.65.06"),
+        |it| it.assembler = driver_build(b"580.95.05"),
         |it| it.assembler = Assembler::Tool { fingerprint: Digest::of_bytes(b"ptxas") },
         |it| it.options.optimization_level = None,
         |it| it.options.optimization_level = Some(64),

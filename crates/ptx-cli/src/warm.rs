@@ -1,0 +1,168 @@
+//! Machine code assembled into the store before anyone needs it.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use ptx_cuda::{Ptx, Ptxas, WarmProgress, Warmed};
+use ptx_disk::{DiskStore, EntryKey, Payload};
+use ptx_key::{ComputeCapability, JitOptions, PtxKey, Target};
+
+use crate::{format, store};
+
+/// Failures that are printed for one device; the rest is counted.
+const SHOWN: usize = 10;
+
+/// What is to be assembled, and by whom.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Assembly {
+    /// Assembles for this architecture, such as `sm_90`; may be given several times or as a list.
+    /// Without it the driver assembles for the first GPU of this machine.
+    #[arg(long = "for", value_name = "ARCH", value_delimiter = ',')]
+    architectures: Vec<Target>,
+    /// The assembler; by default what `PTXAS` names, or `ptxas` on the `PATH`.
+    #[arg(long, value_name = "FILE", requires = "architectures")]
+    ptxas: Option<PathBuf>,
+    /// Threads; by default as many as the machine has cores.
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
+}
+
+pub(crate) fn run(assembly: &Assembly, folder: Option<&Path>) -> anyhow::Result<()> {
+    let store = store::open_writable(folder)?;
+    if assembly.architectures.is_empty() {
+        return on_this_machine(assembly, store);
+    }
+    let ptxas = Ptxas::new(&assembler(assembly.ptxas.as_deref())?)?;
+    println!("ptxas {}, fingerprint {}", ptxas.release(), ptxas.fingerprint());
+    let mut failed = 0;
+    for architecture in &assembly.architectures {
+        let number = architecture.number();
+        let device = ComputeCapability { major: number / 10, minor: number % 10 };
+        let jit = ptxas.jit(device, JitOptions::default());
+        let (texts, elsewhere) = texts(&store, device)?;
+        let wanted = texts.iter().map(|key| (jit.key_of_lowering(key), || text(&store, *key)));
+        let bar = progress::bar(texts.len());
+        let warmed = ptxas.warm(&store, &jit, wanted, assembly.threads, |step| bar.step(step));
+        bar.end();
+        failed += report(&format!("sm_{number}"), &warmed, elsewhere);
+    }
+    ensure!(failed == 0, "{failed} texts have no cubin");
+    Ok(())
+}
+
+/// The assembler that was named, or the one that the environment has.
+fn assembler(named: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let named = named.map(Path::to_owned).or_else(|| std::env::var_os("PTXAS").map(PathBuf::from));
+    if let Some(path) = named {
+        return Ok(path);
+    }
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let mut found = std::env::split_paths(&paths).map(|folder| folder.join("ptxas"));
+    found.find(|path| path.is_file()).context(
+        "no ptxas on the PATH: name one with --ptxas, such as that of the PyPI package \
+         nvidia-cuda-nvcc",
+    )
+}
+
+/// The stored texts that a device runs, and how many others there are.
+fn texts(store: &DiskStore, device: ComputeCapability) -> anyhow::Result<(Vec<PtxKey>, u64)> {
+    let (mut texts, mut elsewhere) = (Vec::new(), 0);
+    for key in store.keys()? {
+        let EntryKey::Ptx(key) = key else { continue };
+        match text(store, key) {
+            Ok(ptx) if !ptx.header().runs_on(device) => elsewhere += 1,
+            // What cannot be read is said when it is to be assembled.
+            _ => texts.push(key),
+        }
+    }
+    Ok((texts, elsewhere))
+}
+
+fn text(store: &DiskStore, key: PtxKey) -> anyhow::Result<Ptx> {
+    let entry = store.load(key).hit().with_context(|| format!("the text of {key} is gone"))?;
+    let Payload::Ptx(text) = entry.payload else { bail!("{key} names no text") };
+    Ok(Ptx::new(text)?)
+}
+
+/// Prints what came of a device's texts; how many have no cubin.
+fn report(device: &str, warmed: &Warmed, elsewhere: u64) -> usize {
+    println!(
+        "{device}: {} assembled, {} there already, {} failed, {elsewhere} for other devices",
+        warmed.made,
+        warmed.already_there,
+        warmed.failures.len()
+    );
+    for (key, error) in warmed.failures.iter().take(SHOWN) {
+        eprintln!("ptx: {}: {error}", format::short(key));
+    }
+    warmed.failures.len()
+}
+
+#[cfg(feature = "cuda")]
+fn on_this_machine(assembly: &Assembly, store: DiskStore) -> anyhow::Result<()> {
+    use std::sync::Arc;
+
+    use ptx_cuda::{Config, Context, CubinStore, CustDriver, ModuleCache};
+
+    let context = Context::primary(&CustDriver::new()?, 0)?;
+    let device = context.device();
+    let store = Arc::new(store);
+    let cubins: Arc<dyn CubinStore> = Arc::<DiskStore>::clone(&store);
+    let modules = ModuleCache::new(Config::default()).with_cubins(cubins);
+    let (texts, elsewhere) = texts(&store, device.compute_capability)?;
+    let wanted = texts.iter().map(|key| (context.module_key(key), || text(&store, *key)));
+    let bar = progress::bar(texts.len());
+    let warmed = modules.warm(&context, wanted, assembly.threads, |step| bar.step(step));
+    bar.end();
+    let failed = report(&device.name, &warmed, elsewhere);
+    ensure!(failed == 0, "{failed} texts have no module");
+    Ok(())
+}
+
+#[cfg(not(feature = "cuda"))]
+fn on_this_machine(_: &Assembly, _: DiskStore) -> anyhow::Result<()> {
+    bail!("name the architectures to assemble for, such as --for sm_90: this ptx uses no GPU")
+}
+
+/// A bar on the terminal.
+#[cfg(feature = "progress")]
+mod progress {
+    use super::WarmProgress;
+    use crate::format;
+
+    pub(super) struct Bar(indicatif::ProgressBar);
+
+    pub(super) fn bar(total: usize) -> Bar {
+        Bar(indicatif::ProgressBar::new(total as u64))
+    }
+
+    impl Bar {
+        pub(super) fn step(&self, step: &WarmProgress<'_>) {
+            self.0.set_message(format::short(step.key));
+            self.0.inc(1);
+        }
+
+        pub(super) fn end(self) {
+            self.0.finish_and_clear();
+        }
+    }
+}
+
+#[cfg(not(feature = "progress"))]
+mod progress {
+    use super::WarmProgress;
+
+    pub(super) struct Bar;
+
+    pub(super) fn bar(_: usize) -> Bar {
+        Bar
+    }
+
+    #[expect(clippy::unused_self, reason = "the bar of the feature has a state")]
+    impl Bar {
+        pub(super) fn step(&self, _: &WarmProgress<'_>) {}
+
+        pub(super) fn end(self) {}
+    }
+}

@@ -1,0 +1,361 @@
+//! How a module comes to be loaded that is not resident: from the store of cubins, from a text
+//! that is assembled and stored, or as it was given.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use ptx_cache::{CubinStore, StoredCubin};
+use ptx_key::{ModuleKey, PtxIsa};
+
+use crate::cubins::{Cubins, LoadCounts};
+use crate::unload_queue::{UnloadQueue, collect};
+use crate::{
+    Assembled, Context, Cubin, CudaError, Driver, Image, Module, ModuleSnapshot, ModuleSource, Ptx,
+    Ptxas,
+};
+
+/// Why what the driver assembles is not kept.
+const UNKNOWN_BUILD: &str = "the driver does not say which build it is, and an upgrade would find \
+                             what this one assembled; assemble with ptxas to keep cubins";
+
+/// Gives a text or an image, or lowers once more for an earlier instruction set. `None` where it
+/// cannot.
+pub(crate) type Lower<'l> = dyn FnMut(Option<PtxIsa>) -> Result<Option<Image>, CudaError> + 'l;
+
+/// What loads for one cache.
+pub(crate) struct Loader<D: Driver> {
+    cubins: Option<Cubins>,
+    /// Assembles what the driver is too old for.
+    ptxas: Option<Arc<Ptxas>>,
+    counts: Arc<LoadCounts>,
+    queue: Arc<UnloadQueue<D>>,
+}
+
+/// A module that was loaded now.
+pub(crate) struct Found<D: Driver> {
+    pub(crate) module: Module<D>,
+    pub(crate) source: ModuleSource,
+    /// What it would take to load it again.
+    pub(crate) cost: Duration,
+}
+
+/// Which module is asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'w> {
+    pub(crate) key: &'w ModuleKey,
+    /// Keys of other cubins that would do, best first.
+    pub(crate) others: &'w [ModuleKey],
+}
+
+/// The claim on a key, until what was assembled is kept.
+type HeldClaim = Option<Box<dyn Send>>;
+
+/// No cache is left when this drops, so nothing waits for a later load.
+impl<D: Driver> Drop for Loader<D> {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+impl<D: Driver> Loader<D> {
+    pub(crate) fn new() -> Self {
+        let (counts, queue) = (Arc::default(), Arc::new(UnloadQueue::new()));
+        Self { cubins: None, ptxas: None, counts, queue }
+    }
+
+    pub(crate) fn keep_in(&mut self, store: Arc<dyn CubinStore>) {
+        self.cubins = Some(Cubins::new(store, Arc::clone(&self.counts)));
+    }
+
+    pub(crate) fn rescue_by(&mut self, ptxas: Arc<Ptxas>) {
+        self.ptxas = Some(ptxas);
+    }
+
+    pub(crate) fn unload_retired(&self) -> usize {
+        collect();
+        self.queue.unload_all()
+    }
+
+    pub(crate) fn flush(&self) {
+        self.cubins.iter().for_each(Cubins::flush);
+    }
+
+    /// All but what is resident.
+    pub(crate) fn snapshot(&self) -> ModuleSnapshot {
+        let (retired, cubins) = (self.queue.content(), self.counts.snapshot());
+        ModuleSnapshot { retired, cubins, ..ModuleSnapshot::default() }
+    }
+
+    /// Loads the module of `key`, after unloading what nobody uses any more: its memory may be
+    /// needed.
+    pub(crate) fn load(
+        &self,
+        context: &Context<D>,
+        wanted: Wanted<'_>,
+        lower: &mut Lower<'_>,
+    ) -> Result<Found<D>, CudaError> {
+        self.queue.unload_all();
+        let Wanted { key, others } = wanted;
+        let cubins = self.cubins_of(context);
+        if let Some(cubins) = cubins
+            && let Some(found) = self.load_stored(cubins, context, key)?
+        {
+            return Ok(found);
+        }
+        if let Some(found) = self.load_any(context, others)? {
+            return Ok(found);
+        }
+        let mut claim = None;
+        if let Some(cubins) = cubins {
+            match cubins.claim(key) {
+                Ok(held) => claim = held,
+                Err(published) => {
+                    let started = Instant::now();
+                    let found = self.take_or_remove(cubins, context, key, &published, started);
+                    if let Some(found) = found? {
+                        return Ok(found);
+                    }
+                }
+            }
+        }
+        // The first call always gives one.
+        let image = lower(None)?.ok_or(CudaError::Cache(ptx_cache::CacheError::Panicked))?;
+        let Image::Ptx(ptx) = &image else {
+            return self.load_given(context, &image);
+        };
+        match self.make(context, key, ptx, &mut claim) {
+            Err(error) if error.is_unsupported_isa() => {
+                self.rescue(context, key, ptx, error, lower, claim)
+            }
+            made => made,
+        }
+    }
+
+    /// The store, where what this context's assembler makes may be kept.
+    fn cubins_of(&self, context: &Context<D>) -> Option<&Cubins> {
+        let cubins = self.cubins.as_ref()?;
+        if context.jit().assembler.is_exact() {
+            return Some(cubins);
+        }
+        self.counts.warn(UNKNOWN_BUILD);
+        None
+    }
+
+    /// Has the driver load, and once more with the memory of what is retired where it ran out.
+    fn load_image(&self, context: &Context<D>, image: &Image) -> Result<Module<D>, CudaError> {
+        match context.load_into(image, Some(&self.queue)) {
+            Err(error) if error.is_out_of_memory() => {
+                self.unload_retired();
+                context.load_into(image, Some(&self.queue))
+            }
+            loaded => loaded,
+        }
+    }
+
+    fn load_given(&self, context: &Context<D>, image: &Image) -> Result<Found<D>, CudaError> {
+        let started = Instant::now();
+        let module = self.load_image(context, image)?;
+        let cost = started.elapsed();
+        self.counts.given.add(cost);
+        Ok(Found { module, source: ModuleSource::Given, cost })
+    }
+
+    fn load_stored(
+        &self,
+        cubins: &Cubins,
+        context: &Context<D>,
+        key: &ModuleKey,
+    ) -> Result<Option<Found<D>>, CudaError> {
+        let started = Instant::now();
+        match cubins.find(key) {
+            Some(stored) => self.take_or_remove(cubins, context, key, &stored, started),
+            None => Ok(None),
+        }
+    }
+
+    /// Loads the first of these cubins that is stored and that the driver takes. One that it does
+    /// not take stays: it is another device's.
+    fn load_any(
+        &self,
+        context: &Context<D>,
+        keys: &[ModuleKey],
+    ) -> Result<Option<Found<D>>, CudaError> {
+        let Some(cubins) = &self.cubins else { return Ok(None) };
+        for key in keys {
+            let started = Instant::now();
+            if let Some(stored) = cubins.find(key)
+                && let Some(found) = self.take(context, &stored, started)?
+            {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Loads a stored cubin, or takes it out of the store if the driver refuses it.
+    fn take_or_remove(
+        &self,
+        cubins: &Cubins,
+        context: &Context<D>,
+        key: &ModuleKey,
+        stored: &StoredCubin,
+        started: Instant,
+    ) -> Result<Option<Found<D>>, CudaError> {
+        let found = self.take(context, stored, started)?;
+        if found.is_none() {
+            cubins.remove_refused(key, &stored.image);
+        }
+        Ok(found)
+    }
+
+    /// Loads a stored cubin. That the driver refuses it is no verdict on the module: `None`.
+    fn take(
+        &self,
+        context: &Context<D>,
+        stored: &StoredCubin,
+        started: Instant,
+    ) -> Result<Option<Found<D>>, CudaError> {
+        let loaded = Cubin::new(Arc::clone(&stored.image))
+            .and_then(|cubin| self.load_image(context, &cubin.into()));
+        match loaded {
+            Ok(module) => {
+                let cost = started.elapsed();
+                self.counts.hits.add(cost);
+                Ok(Some(Found { module, source: ModuleSource::Cubin, cost }))
+            }
+            Err(error) if error.blames_image() => {
+                self.refused(&error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn refused(&self, error: &CudaError) {
+        self.counts.refused.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(%error, "a cubin was refused; the module comes from elsewhere");
+    }
+
+    /// Makes the module of a text. What is assembled is kept once it is loaded.
+    fn make(
+        &self,
+        context: &Context<D>,
+        key: &ModuleKey,
+        ptx: &Ptx,
+        claim: &mut HeldClaim,
+    ) -> Result<Found<D>, CudaError> {
+        let as_given = || self.load_given(context, &Image::Ptx(ptx.clone()));
+        let cubins = self.cubins_of(context);
+        if cubins.is_none() && context.driver_assembles() {
+            return as_given();
+        }
+        // It may have been cut off before its first kernel: nothing to keep.
+        if ptx.kernels().next().is_none() {
+            return as_given();
+        }
+        let started = Instant::now();
+        match context.assemble(ptx) {
+            Ok(assembled) => {
+                let found = self.load_assembled(context, key, assembled, started, claim)?;
+                found.map_or_else(as_given, Ok)
+            }
+            // The driver would say the same of the text again. What another assembler does not
+            // take, or a linker that fails, it may.
+            Err(error) if context.driver_assembles() && error.is_permanent() => Err(error),
+            Err(error) => as_given().map_err(|second| match second {
+                // Options by name are for `ptxas` alone: the driver was not asked.
+                CudaError::UnsupportedOption { .. } => error,
+                second => second,
+            }),
+        }
+    }
+
+    /// `None` where the driver refuses what the assembler made.
+    fn load_assembled(
+        &self,
+        context: &Context<D>,
+        key: &ModuleKey,
+        assembled: Assembled,
+        started: Instant,
+        claim: &mut HeldClaim,
+    ) -> Result<Option<Found<D>>, CudaError> {
+        let (image, assembly) = (Arc::clone(assembled.cubin.image()), started.elapsed());
+        let loading = Instant::now();
+        let module = match self.load_image(context, &assembled.cubin.into()) {
+            Ok(module) => module,
+            Err(error) if error.blames_image() => {
+                self.refused(&error);
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let mut cost = loading.elapsed();
+        self.counts.assembled.add(started.elapsed());
+        match &self.cubins {
+            Some(cubins) => {
+                cubins.keep(*key, StoredCubin { image, cost: assembly }, claim.take());
+            }
+            None => cost += assembly,
+        }
+        Ok(Some(Found { module, source: ModuleSource::Assembled, cost }))
+    }
+
+    /// Loads a text of an instruction set that the driver does not know: by an offline assembler
+    /// that does, else lowered again for the latest that it knows.
+    fn rescue(
+        &self,
+        context: &Context<D>,
+        key: &ModuleKey,
+        ptx: &Ptx,
+        error: CudaError,
+        lower: &mut Lower<'_>,
+        mut claim: HeldClaim,
+    ) -> Result<Found<D>, CudaError> {
+        let rescued = match self.assemble_offline(context, ptx, &mut claim)? {
+            Some(found) => Some(found),
+            None => match error.refused().and_then(|refused| refused.supported_isa) {
+                Some(latest) => match lower(Some(latest))? {
+                    Some(Image::Ptx(ptx)) => Some(self.make(context, key, &ptx, &mut claim)?),
+                    Some(image) => Some(self.load_given(context, &image)?),
+                    None => None,
+                },
+                None => None,
+            },
+        };
+        let found = rescued.ok_or(error)?;
+        self.counts.rescued.fetch_add(1, Ordering::Relaxed);
+        Ok(found)
+    }
+
+    /// A text by `ptxas`, kept under the key that `ptxas` gives it: the key of the request is that
+    /// of a driver which cannot make it. `None` where there is no `ptxas` that can.
+    fn assemble_offline(
+        &self,
+        context: &Context<D>,
+        ptx: &Ptx,
+        claim: &mut HeldClaim,
+    ) -> Result<Option<Found<D>>, CudaError> {
+        let Some(ptxas) = self.ptxas.as_ref().filter(|_| context.driver_assembles()) else {
+            return Ok(None);
+        };
+        let offline = context.assembled_by(ptxas);
+        let key = offline.module_key_of_text(ptx.text());
+        if let Some(cubins) = &self.cubins
+            && let Some(found) = self.load_stored(cubins, &offline, &key)?
+        {
+            return Ok(Some(found));
+        }
+        let started = Instant::now();
+        match offline.assemble(ptx) {
+            Ok(assembled) => self.load_assembled(&offline, &key, assembled, started, claim),
+            Err(error) => {
+                tracing::debug!(%error, "ptxas makes no cubin of it either");
+                Ok(None)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,379 @@
+//! Where modules come from, on the recording driver and a store in a map.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Barrier, Mutex};
+use std::thread;
+
+use ptx_cache::{Claim, Config, StoreError};
+use ptx_key::{Assembler, ComputeCapability, Digest, JitConfiguration, PtxKey};
+
+use super::*;
+use crate::{
+    CubinSnapshot, DriverBuild, DriverCode, DriverVersion, Failure, JitLog, ModuleCache, Operation,
+    Reason, RecordingDriver,
+};
+
+const TEXT: &str = ".version 9.0\n.target sm_90\n.entry a() { ret; }\n";
+
+/// A store that can be told to fail.
+#[derive(Default)]
+struct MapStore {
+    kept: Mutex<HashMap<ModuleKey, StoredCubin>>,
+    failing: AtomicBool,
+    /// Held by who writes.
+    writing: Mutex<()>,
+    /// What a claim finds.
+    published: Mutex<Option<StoredCubin>>,
+}
+
+impl MapStore {
+    fn answer(&self) -> Result<(), StoreError> {
+        if self.failing.load(Ordering::Relaxed) { Err("no space left".into()) } else { Ok(()) }
+    }
+
+    fn only(&self) -> (ModuleKey, StoredCubin) {
+        let kept = self.kept.lock().unwrap();
+        assert_eq!(kept.len(), 1);
+        kept.iter().map(|(key, cubin)| (*key, cubin.clone())).next().unwrap()
+    }
+
+    fn put(&self, key: ModuleKey, image: &[u8]) {
+        let cubin = StoredCubin { image: image.into(), cost: Duration::ZERO };
+        self.kept.lock().unwrap().insert(key, cubin);
+    }
+}
+
+impl CubinStore for MapStore {
+    #[expect(clippy::unnecessary_literal_bound, reason = "the trait's own signature")]
+    fn name(&self) -> &str {
+        "map"
+    }
+
+    fn load(&self, key: &ModuleKey) -> Result<Option<StoredCubin>, StoreError> {
+        self.answer()?;
+        Ok(self.kept.lock().unwrap().get(key).cloned())
+    }
+
+    fn store(&self, key: &ModuleKey, cubin: &StoredCubin) -> Result<(), StoreError> {
+        let _writing = self.writing.lock().unwrap();
+        self.answer()?;
+        self.kept.lock().unwrap().entry(*key).or_insert_with(|| cubin.clone());
+        Ok(())
+    }
+
+    fn remove_refused(&self, key: &ModuleKey, refused: &[u8]) -> Result<bool, StoreError> {
+        self.answer()?;
+        let mut kept = self.kept.lock().unwrap();
+        let is_it = kept.get(key).is_some_and(|cubin| *cubin.image == *refused);
+        Ok(is_it && kept.remove(key).is_some())
+    }
+
+    fn claim(&self, _key: &ModuleKey) -> Result<Claim<StoredCubin>, StoreError> {
+        self.answer()?;
+        let published = self.published.lock().unwrap().take();
+        Ok(published.map_or_else(|| Claim::Held(Box::new(())), Claim::Published))
+    }
+}
+
+/// A process: a driver, a context, a cache over a store.
+struct Life {
+    driver: Arc<RecordingDriver>,
+    context: Context<RecordingDriver>,
+    modules: ModuleCache<RecordingDriver>,
+}
+
+impl Life {
+    fn new(store: &Arc<MapStore>) -> Self {
+        Self::of_build(store, Some(DriverBuild::new("a build")))
+    }
+
+    fn of_build(store: &Arc<MapStore>, build: Option<DriverBuild>) -> Self {
+        let driver = RecordingDriver::of_build(build);
+        let context = Context::primary(&driver, 0).unwrap();
+        let store: Arc<dyn CubinStore> = Arc::<MapStore>::clone(store);
+        let modules = ModuleCache::new(Config::default()).with_cubins(store);
+        Self { driver, context, modules }
+    }
+
+    fn key(&self) -> ModuleKey {
+        self.context.module_key_of_text(TEXT)
+    }
+
+    fn load(&self) -> Result<ModuleSource, CudaError> {
+        let served = self.modules.serve(&self.context, &self.key(), || Ptx::new(TEXT))?;
+        served.module.function("a")?;
+        Ok(served.source)
+    }
+
+    fn counts(&self) -> CubinSnapshot {
+        self.modules.flush();
+        self.modules.snapshot().cubins
+    }
+}
+
+fn judged(code: DriverCode) -> Failure {
+    Failure::Judged { code, log: JitLog::default() }
+}
+
+#[test]
+fn a_text_is_assembled_once_and_its_cubin_loaded_in_the_next_life() {
+    let store = Arc::default();
+    let first = Life::new(&store);
+    assert_eq!(first.load().unwrap(), ModuleSource::Assembled);
+    assert_eq!(first.load().unwrap(), ModuleSource::Memory);
+    let counts = first.counts();
+    assert_eq!((counts.assembled, counts.written, counts.hits), (1, 1, 0));
+    drop(first);
+    let second = Life::new(&store);
+    let never = || -> Result<Ptx, CudaError> { panic!("the text is not needed") };
+    let served = second.modules.serve(&second.context, &second.key(), never).unwrap();
+    assert_eq!(served.source, ModuleSource::Cubin);
+    assert_eq!((second.counts().hits, second.counts().assembled), (1, 0));
+    assert_eq!(second.driver.count(Operation::Assemble), 0);
+}
+
+#[test]
+fn another_build_of_the_driver_misses_by_itself() {
+    let store = Arc::default();
+    for (build, expected) in [
+        ("580.65.06", ModuleSource::Assembled),
+        ("580.95.05", ModuleSource::Assembled),
+        ("580.65.06", ModuleSource::Cubin),
+    ] {
+        let life = Life::of_build(&store, Some(DriverBuild::new(build)));
+        assert_eq!(life.load().unwrap(), expected, "{build}");
+    }
+}
+
+#[test]
+fn a_driver_of_an_unknown_build_keeps_no_cubins() {
+    let store = Arc::<MapStore>::default();
+    let life = Life::of_build(&store, None);
+    assert_eq!(life.load().unwrap(), ModuleSource::Given);
+    assert_eq!((life.counts().given, life.counts().written), (1, 0));
+    assert!(store.kept.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_stored_cubin_that_is_refused_is_assembled_again_and_not_held_against_the_module() {
+    for code in [DriverCode::INVALID_IMAGE, DriverCode::NO_BINARY_FOR_GPU, DriverCode(218)] {
+        let store = Arc::<MapStore>::default();
+        Life::new(&store).load().unwrap();
+        let (key, good) = store.only();
+        let life = Life::new(&store);
+        life.driver.fail_next(Operation::Load, judged(code));
+        assert_eq!(life.load().unwrap(), ModuleSource::Assembled, "{code}");
+        assert_eq!((life.counts().refused, life.counts().written), (1, 1));
+        assert_eq!(store.only(), (key, StoredCubin { cost: store.only().1.cost, ..good }));
+        assert_eq!(life.load().unwrap(), ModuleSource::Memory);
+    }
+}
+
+#[test]
+fn what_is_no_cubin_is_dropped_from_the_store() {
+    let store = Arc::<MapStore>::default();
+    let life = Life::new(&store);
+    store.put(life.key(), b"no cubin");
+    assert_eq!(life.load().unwrap(), ModuleSource::Assembled);
+    life.modules.flush();
+    assert!(store.only().1.image.starts_with(b"\x7fELF"));
+}
+
+#[test]
+fn a_lost_context_is_not_held_against_a_stored_cubin() {
+    let store = Arc::<MapStore>::default();
+    Life::new(&store).load().unwrap();
+    let life = Life::new(&store);
+    life.driver.fail_next(Operation::Load, judged(DriverCode::ILLEGAL_ADDRESS));
+    assert!(life.load().unwrap_err().to_string().contains("compute-sanitizer"));
+    assert_eq!((life.counts().refused, life.counts().assembled), (0, 0));
+    assert_eq!(life.load().unwrap(), ModuleSource::Cubin);
+}
+
+#[test]
+fn where_the_new_cubin_is_refused_too_the_driver_loads_the_text() {
+    let life = Life::new(&Arc::default());
+    life.driver.fail_next(Operation::Load, judged(DriverCode::INVALID_IMAGE));
+    assert_eq!(life.load().unwrap(), ModuleSource::Given);
+    assert_eq!((life.counts().refused, life.counts().written), (1, 0));
+}
+
+#[test]
+fn a_linker_that_fails_is_done_without() {
+    let life = Life::new(&Arc::default());
+    life.driver.fail_next(Operation::Assemble, judged(DriverCode::UNKNOWN));
+    assert_eq!(life.load().unwrap(), ModuleSource::Given);
+}
+
+#[test]
+fn a_refused_text_is_asked_for_once_and_remembered() {
+    let life = Life::new(&Arc::default());
+    life.driver.fail_next(Operation::Assemble, judged(DriverCode::INVALID_PTX));
+    for _ in 0..2 {
+        let error = life.load().unwrap_err();
+        assert_eq!(error.refused().unwrap().reason, Reason::InvalidPtx);
+    }
+    assert_eq!(life.driver.count(Operation::Load), 0);
+}
+
+#[test]
+fn a_text_without_a_kernel_is_not_kept_and_its_error_says_that_it_may_be_cut_off() {
+    let store = Arc::<MapStore>::default();
+    let life = Life::new(&store);
+    let cut = TEXT.split(".entry").next().unwrap();
+    let key = life.context.module_key_of_text(cut);
+    let module = life.modules.get_or_load(&life.context, &key, || Ptx::new(cut)).unwrap();
+    let error = module.function("a").unwrap_err().to_string();
+    assert!(error.contains("may end too early"), "{error}");
+    assert_eq!(life.counts().given, 1);
+    assert!(store.kept.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_store_that_fails_fails_no_load() {
+    let store = Arc::<MapStore>::default();
+    store.failing.store(true, Ordering::Relaxed);
+    let life = Life::new(&store);
+    assert_eq!(life.load().unwrap(), ModuleSource::Assembled);
+    // The look, the claim and the write.
+    assert_eq!((life.counts().store_failures, life.counts().written), (3, 0));
+    assert_eq!(life.load().unwrap(), ModuleSource::Memory);
+}
+
+#[test]
+fn nobody_waits_for_a_write() {
+    let store = Arc::<MapStore>::default();
+    let life = Life::new(&store);
+    let writing = store.writing.lock().unwrap();
+    // It would never return if it waited.
+    assert_eq!(life.load().unwrap(), ModuleSource::Assembled);
+    assert!(store.kept.lock().unwrap().is_empty());
+    drop(writing);
+    drop(life);
+    store.only();
+}
+
+#[test]
+fn what_another_process_publishes_during_the_claim_is_taken() {
+    let store = Arc::<MapStore>::default();
+    Life::new(&store).load().unwrap();
+    let (key, cubin) = store.only();
+    store.kept.lock().unwrap().clear();
+    *store.published.lock().unwrap() = Some(cubin);
+    let life = Life::new(&store);
+    assert_eq!(life.key(), key);
+    assert_eq!(life.load().unwrap(), ModuleSource::Cubin);
+    assert_eq!(life.driver.count(Operation::Assemble), 0);
+}
+
+#[test]
+fn the_contexts_of_a_process_share_one_assembly() {
+    let life = Life::new(&Arc::default());
+    assert_eq!(life.load().unwrap(), ModuleSource::Assembled);
+    life.modules.flush();
+    let own = Context::own(&life.driver, 0).unwrap();
+    let served = life.modules.serve(&own, &life.key(), || Ptx::new(TEXT)).unwrap();
+    assert_eq!(served.source, ModuleSource::Cubin);
+    assert_eq!(served.module.context().id(), own.id());
+}
+
+#[test]
+fn threads_that_ask_at_once_assemble_once() {
+    let life = Life::new(&Arc::default());
+    let gate = Barrier::new(8);
+    let sources: Vec<_> = thread::scope(|scope| {
+        let ask = || {
+            gate.wait();
+            life.load().unwrap()
+        };
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let assembled = sources.iter().filter(|source| **source == ModuleSource::Assembled);
+    assert_eq!((assembled.count(), life.driver.count(Operation::Assemble)), (1, 1));
+}
+
+#[test]
+fn a_text_that_is_too_new_is_lowered_again_for_what_the_driver_knows() {
+    let store = Arc::<MapStore>::default();
+    let late = || TEXT.replace("9.0", "9.9");
+    for expected in [ModuleSource::Assembled, ModuleSource::Cubin] {
+        let life = Life::new(&store);
+        let key = life.context.module_key_of_text(&late());
+        let mut asked = Vec::new();
+        let served = life.modules.serve_lowered(&life.context, &key, |isa| {
+            asked.push(isa);
+            Ptx::new(isa.map_or_else(late, |isa| late().replace("9.9", &isa.to_string())))
+        });
+        let served = served.unwrap();
+        assert_eq!(served.source, expected);
+        served.module.function("a").unwrap();
+        if expected == ModuleSource::Assembled {
+            assert_eq!(asked, [None, Some(PtxIsa::new(9, 0))]);
+            assert_eq!(life.counts().rescued, 1);
+        }
+    }
+}
+
+#[test]
+fn a_text_that_stays_too_new_is_refused_with_the_cure() {
+    let life = Life::new(&Arc::default());
+    let late = TEXT.replace("9.0", "9.9");
+    let key = life.context.module_key_of_text(&late);
+    let mut asked = 0;
+    for _ in 0..2 {
+        let error = life.modules.serve_lowered(&life.context, &key, |_| {
+            asked += 1;
+            Ptx::new(late.as_str())
+        });
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("line 1") && error.contains("lower for PTX ISA 9.0"), "{error}");
+    }
+    assert_eq!(asked, 2, "it is remembered");
+    assert_eq!(life.counts().rescued, 0);
+}
+
+/// The only lowering of the tests of what is shipped.
+const LOWERING: PtxKey = PtxKey::from_bytes([3; 32]);
+
+/// A context on a device, for which the cubins of one `ptxas` are shipped.
+fn shipped_to(major: u16, minor: u16) -> (Context<RecordingDriver>, JitConfiguration) {
+    let (tool, capability) =
+        (Digest::of_bytes(b"a ptxas elsewhere"), ComputeCapability { major, minor });
+    let driver = RecordingDriver::with_devices(DriverVersion(13_000), &[capability]);
+    let context = Context::primary(&driver, 0).unwrap().with_shipped(&[tool]);
+    let assembler = Assembler::Tool { fingerprint: tool };
+    let jit = JitConfiguration { assembler, ..context.jit().clone() };
+    (context, jit)
+}
+
+#[test]
+fn a_shipped_cubin_for_the_device_or_a_lower_minor_goes_before_the_text() {
+    let text = |kernel: &str| format!(".version 8.0\n.target sm_80\n.entry {kernel}() {{}}\n");
+    let store = Arc::<MapStore>::default();
+    let ship = |minor, number, kernel: &str| {
+        let key = shipped_to(8, minor).1.key_of_lowering(&LOWERING);
+        store.put(key, &crate::cubin::smallest(number, text(kernel).as_bytes()));
+    };
+    ship(0, 80, "for_80");
+    ship(6, 86, "for_86");
+    let serve = |major, minor, kernel: &str| {
+        let (context, _) = shipped_to(major, minor);
+        let cubins: Arc<dyn CubinStore> = Arc::<MapStore>::clone(&store);
+        let modules = ModuleCache::new(Config::default()).with_cubins(cubins);
+        let keys = context.module_keys(&LOWERING);
+        let served = modules.serve_any(&context, &keys, || Ptx::new(text("own"))).unwrap();
+        served.module.function(kernel).unwrap();
+        served.source
+    };
+    for (minor, kernel) in [(0, "for_80"), (5, "for_80"), (6, "for_86"), (9, "for_86")] {
+        assert_eq!(serve(8, minor, kernel), ModuleSource::Cubin, "8.{minor}");
+    }
+    // The next is taken where one is refused, and what is another's stays in the store.
+    store.put(shipped_to(8, 6).1.key_of_lowering(&LOWERING), b"no cubin");
+    assert_eq!(serve(8, 6, "for_80"), ModuleSource::Cubin);
+    assert_eq!(store.kept.lock().unwrap().len(), 2);
+    // Nothing that was shipped runs on another major.
+    assert_eq!(serve(9, 0, "own"), ModuleSource::Assembled);
+}

@@ -1,0 +1,148 @@
+//! When modules are unloaded, and by whom, on the recording driver.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use ptx_cache::{Budget, Config};
+
+use crate::{
+    Context, CudaError, DriverCode, Failure, JitLog, Module, ModuleCache, Operation, Ptx,
+    RecordingDriver,
+};
+
+fn text(number: usize) -> String {
+    format!(".version 9.0\n.target sm_90\n.entry kernel_{number}() {{ ret; }}\n")
+}
+
+fn start() -> (Arc<RecordingDriver>, Context<RecordingDriver>, ModuleCache<RecordingDriver>) {
+    let driver = RecordingDriver::new();
+    let context = Context::primary(&driver, 0).unwrap();
+    let budget = Budget { entries: 4, bytes: Budget::MOST_BYTES };
+    (driver, context, ModuleCache::new(Config::with_budget(budget)))
+}
+
+fn load(
+    modules: &ModuleCache<RecordingDriver>,
+    context: &Context<RecordingDriver>,
+    number: usize,
+) -> Result<Module<RecordingDriver>, CudaError> {
+    let text = text(number);
+    modules.get_or_load(context, &context.module_key_of_text(&text), || Ptx::new(text))
+}
+
+fn out_of_memory() -> Failure {
+    Failure::Judged { code: DriverCode::OUT_OF_MEMORY, log: JitLog::default() }
+}
+
+/// Other tests' threads may keep an epoch from passing, or be slow.
+fn until(holds: impl Fn() -> bool) {
+    for _ in 0..100_000 {
+        if holds() {
+            return;
+        }
+        crossbeam_epoch::pin().flush();
+        thread::yield_now();
+    }
+    panic!("it never came to hold");
+}
+
+#[test]
+fn a_hit_never_unloads_whatever_others_retire() {
+    let (driver, context, modules) = start();
+    let keys: Vec<_> = (0..4).map(|number| context.module_key_of_text(&text(number))).collect();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    for key in &keys {
+                        let hit = || modules.with(&context, key, Module::bytes);
+                        driver.on_launch_path(hit);
+                        // Clones are users too, and any of them may be the last.
+                        driver.on_launch_path(|| drop(modules.get(&context, key)));
+                    }
+                }
+            });
+        }
+        for number in 0..2000 {
+            load(&modules, &context, number % 16).unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(driver.count(Operation::Unload) > 0);
+    drop(modules);
+    assert_eq!(driver.violations(), [""; 0]);
+}
+
+#[test]
+fn the_last_user_only_queues_and_the_next_load_unloads() {
+    let (driver, context, modules) = start();
+    let function = load(&modules, &context, 0).unwrap().function("kernel_0").unwrap();
+    let bytes = function.module().bytes();
+    modules.clear();
+    driver.on_launch_path(|| drop(function));
+    // The cache's own reference goes when all threads have passed an epoch.
+    until(|| modules.snapshot().retired.entries > 0);
+    assert_eq!(modules.snapshot().retired.bytes, bytes);
+    assert_eq!((driver.loaded(), driver.count(Operation::Unload)), (1, 0));
+    load(&modules, &context, 1).unwrap();
+    assert_eq!((driver.loaded(), driver.count(Operation::Unload)), (1, 1));
+    assert_eq!(modules.snapshot().retired.entries, 0);
+    assert_eq!(driver.violations(), [""; 0]);
+}
+
+#[test]
+fn memory_that_ran_out_is_made_free_and_asked_for_once_more() {
+    let (driver, context, modules) = start();
+    let held = load(&modules, &context, 0).unwrap();
+    driver.fail_next(Operation::Load, out_of_memory());
+    assert!(load(&modules, &context, 1).is_ok());
+    for _ in 0..2 {
+        driver.fail_next(Operation::Load, out_of_memory());
+    }
+    let error = load(&modules, &context, 2).unwrap_err();
+    assert!(error.is_out_of_memory(), "{error}");
+    drop(held);
+    assert!(load(&modules, &context, 2).is_ok());
+}
+
+#[test]
+fn a_destroyed_context_crashes_no_drain() {
+    let (driver, context, modules) = start();
+    let own = Context::own(&driver, 0).unwrap();
+    let users = [load(&modules, &context, 0).unwrap(), load(&modules, &own, 0).unwrap()];
+    driver.destroy(own.id());
+    modules.clear();
+    drop(users);
+    until(|| {
+        modules.unload_retired();
+        driver.count(Operation::Unload) == 2
+    });
+    assert_eq!((driver.loaded(), driver.violations()), (0, vec![]));
+    assert_eq!((context.failed_unloads(), own.failed_unloads()), (0, 0));
+    drop((own, modules, context));
+    assert_eq!(driver.count(Operation::Release), 2);
+}
+
+#[test]
+fn what_outlives_the_cache_is_unloaded_by_its_last_user() {
+    let (driver, context, modules) = start();
+    let module = load(&modules, &context, 0).unwrap();
+    drop(modules);
+    assert_eq!(driver.loaded(), 1);
+    drop(module);
+    assert_eq!((driver.loaded(), driver.violations()), (0, vec![]));
+}
+
+#[test]
+fn what_outlives_the_cache_and_drops_in_a_hit_is_unloaded_elsewhere() {
+    let (driver, context, modules) = start();
+    let module = load(&modules, &context, 0).unwrap();
+    drop(modules);
+    let pinned = crossbeam_epoch::pin();
+    driver.on_launch_path(|| drop(module));
+    drop(pinned);
+    until(|| driver.loaded() == 0);
+    assert_eq!(driver.violations(), [""; 0]);
+}

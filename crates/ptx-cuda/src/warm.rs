@@ -1,0 +1,231 @@
+//! Many modules loaded or assembled at once, before the first launch needs them.
+
+use std::error::Error;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use ptx_cache::{Claim, CubinStore, StoredCubin};
+use ptx_key::{JitConfiguration, ModuleKey};
+
+use crate::{Context, Cubin, CudaError, Driver, Image, ModuleCache, ModuleSource, Ptx, Ptxas};
+
+/// How far a warming is, told once for each key, in the thread that did it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct WarmProgress<'p> {
+    /// Keys that are done, this one included.
+    pub done: usize,
+    /// All keys.
+    pub total: usize,
+    /// The key that was done now.
+    pub key: &'p ModuleKey,
+    /// Where its module came from, or why there is none.
+    pub outcome: &'p Result<ModuleSource, CudaError>,
+}
+
+/// What came of a warming.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Warmed {
+    /// Keys whose module was resident or stored already.
+    pub already_there: usize,
+    /// Keys whose module was assembled, or loaded as it was given.
+    pub made: usize,
+    /// Keys without a module, and why.
+    pub failures: Vec<(ModuleKey, CudaError)>,
+}
+
+impl<D: Driver> ModuleCache<D> {
+    /// Loads the modules of many keys, in `threads` threads, or in as many as the machine has
+    /// cores. A failure keeps no other key from being loaded.
+    ///
+    /// What does not fit the budget is retired again, but its cubin is in the store.
+    ///
+    /// ```
+    /// use ptx_cuda::{Config, Context, ModuleCache, Ptx, RecordingDriver};
+    ///
+    /// let context = Context::primary(&RecordingDriver::new(), 0)?;
+    /// let modules = ModuleCache::new(Config::default());
+    /// let texts = ["saxpy", "gemm"].map(|name| {
+    ///     format!(".version 9.0\n.target sm_90\n.visible .entry {name}() {{ ret; }}\n")
+    /// });
+    /// let wanted = texts.map(|text| (context.module_key_of_text(&text), || Ptx::new(text)));
+    /// let warmed = modules.warm(&context, wanted, None, |progress| {
+    ///     println!("{} of {}", progress.done, progress.total);
+    /// });
+    /// assert_eq!((warmed.made, warmed.failures.len()), (2, 0));
+    /// # Ok::<(), ptx_cuda::CudaError>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Where what gives an image or hears of progress does.
+    pub fn warm<F, I, E>(
+        &self,
+        context: &Context<D>,
+        wanted: impl IntoIterator<Item = (ModuleKey, F)>,
+        threads: Option<NonZeroUsize>,
+        progress: impl Fn(&WarmProgress<'_>) + Sync,
+    ) -> Warmed
+    where
+        F: FnOnce() -> Result<I, E> + Send,
+        I: Into<Image>,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let load =
+            |key: &ModuleKey, image: F| self.serve(context, key, image).map(|served| served.source);
+        let warmed = in_parallel(wanted, threads, load, progress);
+        self.flush();
+        warmed
+    }
+}
+
+impl Ptxas {
+    /// Assembles many texts into a store, in `threads` threads, or in as many as the machine has
+    /// cores. No GPU is needed.
+    ///
+    /// `jit` is this assembler's [configuration](Self::jit) for the device that the cubins are
+    /// for, and makes the keys. A cubin that is stored already is not assembled again; other
+    /// processes that want the same one wait.
+    ///
+    /// # Panics
+    ///
+    /// Where what gives a text or hears of progress does.
+    pub fn warm<F, E>(
+        &self,
+        store: &dyn CubinStore,
+        jit: &JitConfiguration,
+        wanted: impl IntoIterator<Item = (ModuleKey, F)>,
+        threads: Option<NonZeroUsize>,
+        progress: impl Fn(&WarmProgress<'_>) + Sync,
+    ) -> Warmed
+    where
+        F: FnOnce() -> Result<Ptx, E> + Send,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let assemble = |key: &ModuleKey, text: F| {
+            let text = || text().map_err(CudaError::from_source);
+            self.assemble_into(store, jit, key, text)
+        };
+        in_parallel(wanted, threads, assemble, progress)
+    }
+
+    fn assemble_into(
+        &self,
+        store: &dyn CubinStore,
+        jit: &JitConfiguration,
+        key: &ModuleKey,
+        text: impl FnOnce() -> Result<Ptx, CudaError>,
+    ) -> Result<ModuleSource, CudaError> {
+        let failed =
+            |source| CudaError::Store { store: store.name().to_owned(), source: Arc::from(source) };
+        if let Some(stored) = store.load(key).map_err(failed)? {
+            if Cubin::new(Arc::clone(&stored.image)).is_ok() {
+                return Ok(ModuleSource::Cubin);
+            }
+            store.remove_refused(key, &stored.image).map_err(failed)?;
+        }
+        // Held until the cubin is stored.
+        let _claim = match store.claim(key).map_err(failed)? {
+            Claim::Published(_) => return Ok(ModuleSource::Cubin),
+            claim => claim,
+        };
+        let started = Instant::now();
+        let assembled = self.assemble(&text()?, jit.compute_capability, &jit.options)?;
+        let image = Arc::clone(assembled.cubin.image());
+        store.store(key, &StoredCubin { image, cost: started.elapsed() }).map_err(failed)?;
+        Ok(ModuleSource::Assembled)
+    }
+}
+
+/// Does all that is wanted, each by the next thread that is free.
+fn in_parallel<F: Send>(
+    wanted: impl IntoIterator<Item = (ModuleKey, F)>,
+    threads: Option<NonZeroUsize>,
+    work: impl Fn(&ModuleKey, F) -> Result<ModuleSource, CudaError> + Sync,
+    progress: impl Fn(&WarmProgress<'_>) + Sync,
+) -> Warmed {
+    let wanted: Vec<_> = wanted.into_iter().collect();
+    let total = wanted.len();
+    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = threads.map_or_else(cores, NonZeroUsize::get).min(total);
+    let (rest, done) = (Mutex::new(wanted.into_iter()), AtomicUsize::new(0));
+    let warmed = Mutex::new(Warmed::default());
+    // What they guard is whole whenever a panic can strike: neither is held while `work` runs.
+    let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let run = || {
+        while let Some((key, wanted)) = next() {
+            let outcome = work(&key, wanted);
+            // Relaxed: it only counts.
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            progress(&WarmProgress { done, total, key: &key, outcome: &outcome });
+            let mut warmed = warmed.lock().unwrap_or_else(PoisonError::into_inner);
+            match outcome {
+                Ok(ModuleSource::Assembled | ModuleSource::Given) => warmed.made += 1,
+                Ok(_) => warmed.already_there += 1,
+                Err(error) => warmed.failures.push((key, error)),
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(run);
+        }
+        run();
+    });
+    warmed.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use ptx_cache::Config;
+
+    use super::*;
+    use crate::{Operation, RecordingDriver};
+
+    fn texts(count: usize) -> Vec<String> {
+        let text =
+            |number| format!(".version 9.0\n.target sm_90\n.entry kernel_{number}() {{ ret; }}\n");
+        (0..count).map(text).collect()
+    }
+
+    #[test]
+    fn every_key_is_told_of_once_and_failures_stop_nothing() {
+        let driver = RecordingDriver::new();
+        let context = Context::primary(&driver, 0).unwrap();
+        let modules = ModuleCache::new(Config::default());
+        let mut texts = texts(40);
+        texts[7] = texts[7].replace("9.0", "99.0");
+        for threads in [None, NonZeroUsize::new(8), NonZeroUsize::new(1)] {
+            let wanted = texts
+                .iter()
+                .map(|text| (context.module_key_of_text(text), || Ptx::new(text.as_str())));
+            let told = Mutex::new(Vec::new());
+            let warmed = modules.warm(&context, wanted, threads, |progress| {
+                assert_eq!(progress.total, 40);
+                told.lock().unwrap().push((progress.done, *progress.key));
+            });
+            let mut told = told.into_inner().unwrap();
+            told.sort_unstable_by_key(|(done, _)| *done);
+            assert!(told.iter().map(|(done, _)| *done).eq(1..=40));
+            let [(failed, error)] = &warmed.failures[..] else { panic!("{warmed:?}") };
+            assert_eq!(*failed, context.module_key_of_text(&texts[7]));
+            assert!(error.to_string().contains("lower for PTX ISA 9.0"), "{error}");
+            assert_eq!(warmed.made + warmed.already_there, 39);
+        }
+        assert_eq!(driver.count(Operation::Load), 39);
+    }
+
+    #[test]
+    fn nothing_to_warm_is_no_failure() {
+        let context = Context::primary(&RecordingDriver::new(), 0).unwrap();
+        let nothing =
+            texts(0).into_iter().map(|text| (context.module_key_of_text(&text), || Ptx::new(text)));
+        let modules = ModuleCache::new(Config::default());
+        let warmed = modules.warm(&context, nothing, None, |_| panic!("no progress"));
+        assert_eq!((warmed.made, warmed.already_there, warmed.failures.len()), (0, 0, 0));
+    }
+}
