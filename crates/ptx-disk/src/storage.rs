@@ -77,6 +77,13 @@ pub trait Storage: fmt::Debug + Send + Sync + 'static {
     /// What the system says.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
 
+    /// Gives two files each other's names, in one step.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where the file system has no such step; otherwise what the system says.
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()>;
+
     /// Takes a file's name away. Those who have it open go on reading it.
     ///
     /// # Errors
@@ -239,6 +246,19 @@ pub(crate) fn write_full(file: &dyn StorageFile, bytes: &[u8], offset: u64) -> i
         }
     }
     Ok(())
+}
+
+/// Whether nothing has the name: nothing is there, or a file stands where a folder above should be.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// The names in a folder; none where there is no such folder.
+pub(crate) fn names_in(storage: &dyn Storage, folder: &Path) -> io::Result<Vec<OsString>> {
+    match storage.list(folder) {
+        Err(error) if is_gone(&error) => Ok(Vec::new()),
+        names => names,
+    }
 }
 
 #[cfg(test)]

@@ -180,12 +180,16 @@ impl State {
     }
 
     fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        self.number(from)?;
+        let from_number = self.number(from)?;
         self.folder(to.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        if let Some(number) = self.names.get(to).copied()
-            && self.node(number)?.folder
-        {
-            return Err(io::ErrorKind::IsADirectory.into());
+        if let Some(number) = self.names.get(to).copied() {
+            // As on a real system, where only an empty folder may be replaced, and by a folder.
+            match (self.node(from_number)?.folder, self.node(number)?.folder) {
+                (false, false) => {}
+                (false, true) => return Err(io::ErrorKind::IsADirectory.into()),
+                (true, false) => return Err(io::ErrorKind::NotADirectory.into()),
+                (true, true) => return Err(io::ErrorKind::DirectoryNotEmpty.into()),
+            }
         }
         let moved: Vec<PathBuf> =
             self.names.keys().filter(|path| path.starts_with(from)).cloned().collect();
@@ -196,6 +200,19 @@ impl State {
                 self.names.insert(new, number);
             }
         }
+        Ok(())
+    }
+
+    fn exchange(&mut self, one: &Path, other: &Path) -> io::Result<()> {
+        let numbers = [self.number(one)?, self.number(other)?];
+        for number in numbers {
+            if self.node(number)?.folder {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+        }
+        let [first, second] = numbers;
+        self.names.insert(one.to_owned(), second);
+        self.names.insert(other.to_owned(), first);
         Ok(())
     }
 
@@ -265,6 +282,12 @@ impl Storage for MemoryStorage {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         state.rename(from, to)
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.operation()?;
+        state.exchange(one, other)
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {

@@ -12,12 +12,20 @@ pub(super) fn set_file_mode(_options: &mut OpenOptions, _mode: u32) {}
 
 pub(super) fn set_folder_mode(_builder: &mut DirBuilder, _mode: u32) {}
 
-pub(super) fn change_mode(_path: &Path, _mode: u32) -> io::Result<()> {
+pub(super) fn change_mode(_file: &File, _mode: u32) -> io::Result<()> {
+    Ok(())
+}
+
+pub(super) fn change_folder_mode(_path: &Path, _mode: u32) -> io::Result<()> {
     Ok(())
 }
 
 pub(super) fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
     // A hard link refuses a name that is taken, which is what is wanted.
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(super) fn exchange(_one: &Path, _other: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -72,3 +72,19 @@ fn network_file_systems_are_known_by_name() {
     assert_eq!(system::network_name(0x6969), Some("NFS"));
     assert_eq!(system::network_name(0xEF53), None, "ext4");
 }
+
+#[test]
+fn a_lock_goes_when_it_is_dropped_though_a_forked_process_has_the_file_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lock");
+    let open = || {
+        let file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        OsFile { file: file.unwrap(), locked: AtomicBool::new(false) }
+    };
+    let held = open();
+    assert!(held.try_lock().unwrap());
+    // What a fork leaves the child: the same opening.
+    let _of_the_child = held.file.try_clone().unwrap();
+    drop(held);
+    assert!(open().try_lock().unwrap());
+}

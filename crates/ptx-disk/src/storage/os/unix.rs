@@ -26,8 +26,16 @@ pub(super) fn set_folder_mode(builder: &mut DirBuilder, mode: u32) {
     builder.mode(mode);
 }
 
-pub(super) fn change_mode(path: &Path, mode: u32) -> io::Result<()> {
-    fs::set_permissions(path, Permissions::from_mode(mode))
+pub(super) fn change_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+/// Through the folder itself, so that no link that took its name leads elsewhere.
+pub(super) fn change_folder_mode(path: &Path, mode: u32) -> io::Result<()> {
+    let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
+    let folder =
+        OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    change_mode(&folder, mode)
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -36,8 +44,19 @@ pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
 }
 
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 pub(super) fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+pub(super) fn exchange(_one: &Path, _other: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
