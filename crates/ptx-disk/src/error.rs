@@ -26,13 +26,22 @@ pub enum DiskError {
         /// The store's folder.
         root: PathBuf,
     },
+    /// Another process trims the store at this moment.
+    #[error(
+        "another process is trimming the store at `{}`: wait for it, or try again later",
+        root.display()
+    )]
+    Trimming {
+        /// The store's folder.
+        root: PathBuf,
+    },
     /// The store is off, read-only, or has no folder.
     #[error("the store is off or read-only: set PTX_CACHE=rw, and PTX_CACHE_DIR to a folder")]
     NotWritable,
     /// Writing would leave others too little of the disk.
     #[error(
-        "only {available} bytes are free at `{}`, where {reserve} are left to others: make room, \
-         or lower the bound", root.display()
+        "only {available} bytes are free at `{}`, where {reserve} are left to others and {bytes} are \
+         wanted: make room, or lower PTX_CACHE_FREE_BYTES", root.display()
     )]
     NoRoom {
         /// The store's folder.
@@ -41,6 +50,8 @@ pub enum DiskError {
         available: u64,
         /// What the store leaves free.
         reserve: u64,
+        /// What was to be written.
+        bytes: u64,
     },
     /// What should be the store's folder is a file.
     #[error("the store's path `{}` is not a folder: name another path, or move the file away", path.display())]
@@ -83,7 +94,10 @@ pub enum DiskError {
         expected: &'static str,
     },
     /// An entry is larger than the store keeps.
-    #[error("{key} has {bytes} bytes, more than the {most} that this store keeps in one entry")]
+    #[error(
+        "{key} has {bytes} bytes, more than the {most} that this store keeps in one entry: raise \
+         PTX_CACHE_ENTRY_BYTES"
+    )]
     TooLarge {
         /// The entry's key.
         key: EntryKey,

@@ -26,8 +26,8 @@ use crate::layers::Layer;
 use crate::layout::Layout;
 use crate::read::{Found, Opened, read};
 use crate::storage::{OsStorage, Storage};
-use crate::totals::{Change, Total};
-use crate::{DiskError, EntryKey, Load, Mode};
+use crate::totals::{Change, Total, record};
+use crate::{DiskError, Durability, EntryKey, Load, Mode};
 
 /// Failures in a row that leave reading on: one file that cannot be read says little about the
 /// others, while a failed write says that the next will fail as well.
@@ -62,6 +62,16 @@ struct Open {
 impl Open {
     fn pending(&self) -> MutexGuard<'_, Vec<(u8, Change)>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let pending = self.pending.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if !pending.is_empty() {
+            // What cannot be recorded now is counted when its folder is trimmed.
+            let _ = record(&*self.storage, &self.layout, pending);
+        }
     }
 }
 
@@ -121,6 +131,12 @@ impl DiskStore {
         };
         let create = config.mode == Mode::ReadWrite;
         let prepared = prepare_root(&*open.storage, &open.layout, create, config.shared);
+        if create && config.durability == Durability::Full {
+            // The folders above may be as new as the store. Those of others were there before.
+            for above in root.ancestors().skip(1) {
+                let _ = open.storage.sync_folder(above);
+            }
+        }
         if let Ok(facts) = open.storage.file_system(&root)
             && let Some(kind) = facts.network
         {
@@ -134,8 +150,8 @@ impl DiskStore {
         Ok(store)
     }
 
-    /// The entry of `key`, from the store's own folder or else from a layer. Takes no lock; writes nothing unless the file is damaged, except for a
-    /// new time of last change once an hour.
+    /// The entry of `key`, from the store's own folder or else from a layer. Takes no lock; writes
+    /// nothing unless the file is damaged, except for a new time of last change once an hour.
     pub fn load(&self, key: impl Into<EntryKey>) -> Load {
         let key = key.into();
         let loaded = match &self.open {
@@ -167,9 +183,9 @@ impl DiskStore {
             Err(error) => return Load::Failed(self.read_failed(open, error)),
         };
         open.reading.succeeded();
-        let (damage, identity) = match found {
+        let (damage, metadata) = match found {
             Found::Nothing => return Load::Miss,
-            Found::Damaged(damage, identity) => (damage, identity),
+            Found::Damaged(damage, metadata) => (damage, metadata),
             Found::NotForUs => {
                 self.counters.left_alone.add();
                 return Load::Miss;
@@ -183,10 +199,10 @@ impl DiskStore {
                     self.counters.left_alone.add();
                     return Load::Miss;
                 }
-                Err(damage) => (damage, opened.identity),
+                Err(damage) => (damage, opened.metadata),
             },
         };
-        self.quarantine(open, &path, damage, identity);
+        self.quarantine(open, key, damage, &metadata);
         Load::Damaged(damage)
     }
 
@@ -197,7 +213,8 @@ impl DiskStore {
             return;
         }
         let now = SystemTime::now();
-        if now.duration_since(opened.modified).is_ok_and(|since| since >= USE_NOTED_EVERY) {
+        if now.duration_since(opened.metadata.modified).is_ok_and(|since| since >= USE_NOTED_EVERY)
+        {
             // Where it cannot be noted the entry only looks unused.
             let _ = opened.file.set_modified(now);
         }
@@ -217,7 +234,7 @@ impl DiskStore {
         let length = open.storage.metadata(&path).map_or(0, |metadata| metadata.length);
         match open.storage.remove_file(&path) {
             Ok(()) => {
-                self.account(open, key.folder(), Change::Removed(Total::of_file(length)));
+                self.account(open, key.folder(), &[Change::Removed(Total::of_file(length))]);
                 self.counters.removed.add();
                 Ok(true)
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::layout::Layout;
-use crate::storage::{FileKind, Storage};
+use crate::storage::{FileKind, Storage, names_in};
 
 /// Removes files older than `age` from the folder where files are written before they are
 /// published; how many. A live writer needs its file for moments.
@@ -60,12 +60,8 @@ fn sweep(
     now: SystemTime,
     remove: impl Fn(&Path) -> bool,
 ) -> io::Result<u64> {
-    let names = match storage.list(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        names => names?,
-    };
     let mut removed = 0;
-    for name in names {
+    for name in names_in(storage, folder)? {
         let path = folder.join(name);
         let Ok(metadata) = storage.metadata(&path) else { continue };
         // A time in the future comes from another clock and says nothing.

@@ -4,15 +4,15 @@
 //! All totals stand in one small file, under one lock that is held for microseconds. A writer that
 //! does not get it soon keeps its change for its next write. A process that dies between writing
 //! an entry and recording it leaves a total that is off by that entry; trimming a folder counts it
-//! anew.
+//! anew, without losing what others record meanwhile.
 
 use std::io;
 use std::thread;
 use std::time::Duration;
 
-use crate::folders::make_room_for;
+use crate::folders::open_own_file;
 use crate::layout::Layout;
-use crate::storage::{Storage, read_full, write_full};
+use crate::storage::{FileKind, Metadata, Storage, names_in, read_full, write_full};
 
 /// Folders that entries are spread over, by the first byte of the key.
 pub(crate) const FOLDERS: usize = 256;
@@ -39,6 +39,11 @@ impl Total {
         Self { entries: 1, bytes: length.div_ceil(BLOCK).saturating_mul(BLOCK) }
     }
 
+    /// What a file takes; nothing for what is no file, and was never counted.
+    pub(crate) fn of(found: &Metadata) -> Self {
+        if found.kind == FileKind::File { Self::of_file(found.length) } else { Self::default() }
+    }
+
     pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             entries: self.entries.saturating_add(other.entries),
@@ -59,8 +64,12 @@ impl Total {
 pub(crate) enum Change {
     Added(Total),
     Removed(Total),
-    /// The folder was counted.
-    Counted(Total),
+    /// The folder was counted, while the file said `before`. What others record between the
+    /// counting and this stays recorded.
+    Counted {
+        before: Option<Total>,
+        found: Total,
+    },
 }
 
 /// The totals as they stand in the file. `None` is a folder that nobody has counted yet.
@@ -82,6 +91,11 @@ impl Totals {
             .collect();
         filled.sort_by_key(|(_, total)| total.bytes);
         filled.into_iter().map(|(folder, _)| folder).collect()
+    }
+
+    /// Folders that nobody has counted.
+    fn unknown(&self) -> impl Iterator<Item = u8> {
+        (0..=u8::MAX).zip(&self.0).filter(|(_, total)| total.is_none()).map(|(folder, _)| folder)
     }
 
     fn read(bytes: &[u8]) -> Self {
@@ -115,7 +129,8 @@ impl Totals {
 /// to be had, and nothing changed.
 ///
 /// A folder that was never counted is counted, and each call counts one more of them, so that a
-/// store whose file was lost knows itself again after a few hundred writes.
+/// store whose file was lost knows itself again after a few hundred writes. One that cannot be
+/// listed stays unknown.
 ///
 /// # Errors
 ///
@@ -125,14 +140,7 @@ pub(crate) fn record(
     layout: &Layout,
     changes: &[(u8, Change)],
 ) -> io::Result<Option<Totals>> {
-    let path = layout.totals();
-    let file = match storage.open_or_create_file(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            make_room_for(storage, layout, &path)?;
-            storage.open_or_create_file(&path)?
-        }
-        opened => opened?,
-    };
+    let file = open_own_file(storage, layout, &layout.totals())?;
     for wait in WAITS {
         match file.try_lock() {
             Ok(true) => break,
@@ -150,15 +158,25 @@ pub(crate) fn record(
     for (folder, change) in changes {
         let Some(total) = totals.0.get_mut(usize::from(*folder)) else { continue };
         *total = match (*total, *change) {
-            (_, Change::Counted(counted)) => Some(counted),
+            (Some(known), Change::Counted { before: Some(before), found }) => {
+                Some(found.plus(known).minus(before))
+            }
+            (_, Change::Counted { found, .. }) => Some(found),
             (Some(known), Change::Added(added)) => Some(known.plus(added)),
             (Some(known), Change::Removed(removed)) => Some(known.minus(removed)),
-            (None, _) => Some(count(storage, layout, *folder)?),
+            // It is counted below, with all that happened in it.
+            (None, _) => None,
         };
     }
-    let unknown = (0..=u8::MAX).zip(&mut totals.0).find(|(_, total)| total.is_none());
-    if let Some((folder, total)) = unknown {
-        *total = Some(count(storage, layout, folder)?);
+    let changed = |folder: u8| changes.iter().any(|(changed, _)| *changed == folder);
+    let unknown: Vec<u8> = totals.unknown().collect();
+    let others: Vec<u8> = unknown.iter().copied().filter(|folder| !changed(*folder)).collect();
+    // At random, so that one that cannot be listed keeps no other from being counted.
+    let other = fastrand::choice(others);
+    for folder in unknown.into_iter().filter(|folder| changed(*folder)).chain(other) {
+        if let Some(total) = totals.0.get_mut(usize::from(folder)) {
+            *total = count(storage, layout, folder).ok();
+        }
     }
     let after = totals.to_bytes();
     if before.len() == after.len() {
@@ -173,15 +191,21 @@ pub(crate) fn record(
     Ok(Some(totals))
 }
 
+/// What the file says of one folder, without its lock; `None` where it says nothing.
+pub(crate) fn known(storage: &dyn Storage, layout: &Layout, folder: u8) -> Option<Total> {
+    let file = storage.open_file(&layout.totals()).ok()?;
+    let mut bytes = vec![0; FILE];
+    let length = read_full(&*file, &mut bytes, 0).ok()?;
+    bytes.truncate(length);
+    Totals::read(&bytes).0.get(usize::from(folder)).copied().flatten()
+}
+
 /// Counts one folder.
 fn count(storage: &dyn Storage, layout: &Layout, folder: u8) -> io::Result<Total> {
     let folder = layout.entries(folder);
-    let names = match storage.list(&folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Total::default()),
-        names => names?,
-    };
+    let names = names_in(storage, &folder)?;
     let files = names.iter().filter_map(|name| storage.metadata(&folder.join(name)).ok());
-    Ok(files.fold(Total::default(), |sum, file| sum.plus(Total::of_file(file.length))))
+    Ok(files.fold(Total::default(), |sum, file| sum.plus(Total::of(&file))))
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use ptx_eviction::{Budgets, Curve, Retainer};
 
 use crate::format::{Header, LONGEST_HEADER};
 use crate::layout::Layout;
-use crate::storage::{FileKind, Storage, StorageFile, read_full};
-use crate::totals::Total;
+use crate::storage::{FileKind, Storage, StorageFile, names_in, read_full};
+use crate::totals::{Change, Total, known};
 
 /// The idle time in which an entry loses half of its worth.
 const HALF_LIFE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -79,18 +79,20 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// The first byte of its key, and so the folder that it is in.
-    pub(crate) fn folder(&self) -> u8 {
-        self.folder
-    }
-
     /// What it takes.
     pub(crate) fn size(&self) -> Total {
         self.size
     }
 }
 
-/// The entries in one folder.
+/// What is in one folder.
+pub(crate) struct Counted {
+    pub(crate) candidates: Vec<Candidate>,
+    /// What the folder's total is to be.
+    pub(crate) change: Change,
+}
+
+/// The entries in one folder, counted.
 ///
 /// # Errors
 ///
@@ -100,17 +102,16 @@ pub(crate) fn candidates(
     layout: &Layout,
     folder: u8,
     now: SystemTime,
-) -> io::Result<Vec<Candidate>> {
+) -> io::Result<Counted> {
     let path = layout.entries(folder);
-    let names = match storage.list(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        names => names?,
-    };
+    let before = known(storage, layout, folder);
+    let names = names_in(storage, &path)?;
     let mut candidates: Vec<Candidate> =
         names.iter().filter_map(|name| candidate(storage, path.join(name), folder, now)).collect();
     // The order of names in a folder is the file system's; equals are chosen by name.
     candidates.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(candidates)
+    let found = candidates.iter().fold(Total::default(), |sum, one| sum.plus(one.size));
+    Ok(Counted { candidates, change: Change::Counted { before, found } })
 }
 
 fn candidate(

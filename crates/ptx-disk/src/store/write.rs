@@ -1,6 +1,7 @@
 //! Keeping an entry, and sweeping along the way.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,7 +12,6 @@ use crate::error::OnPath as _;
 use crate::format::{Header, LONGEST_PAYLOAD};
 use crate::publish::{Outcome, Publisher};
 use crate::sweep::{sweep_claims, sweep_temporary};
-use crate::totals::{Change, Total};
 use crate::{DiskError, Entry, EntryKey, Stored, Warning};
 
 /// Writes between two sweeps.
@@ -54,16 +54,15 @@ impl DiskStore {
             self.counters.refused.add();
             return Err(DiskError::Degraded { root: open.layout.root().to_owned() });
         }
-        let publisher = Publisher {
-            storage: &*open.storage,
-            layout: &open.layout,
-            durability: self.config.durability,
-            most_bytes: self.config.most_entry_bytes,
-            counters: &self.counters,
-        };
-        let written = self.leaves_room(open).and_then(|()| publisher.publish(header, bytes));
-        let outcome = written.inspect_err(|error| self.write_failed(error, true))?;
-        open.writing.succeeded();
+        let publisher = self.publisher(open);
+        let room = self.leaves_room(open, bytes.len() as u64);
+        let written = room.and_then(|()| publisher.publish(header, bytes));
+        let outcome = written.inspect_err(|error| self.write_failed(error, true));
+        let recorded = self.account(open, header.key.folder(), &publisher.changes.take());
+        let outcome = outcome?;
+        if recorded {
+            open.writing.succeeded();
+        }
         let counter = match outcome {
             Outcome::New | Outcome::OverImported => &self.counters.published,
             Outcome::AlreadyThere => &self.counters.already_there,
@@ -71,24 +70,32 @@ impl DiskStore {
             Outcome::KeptNewer => &self.counters.left_alone,
         };
         counter.add();
-        if let Outcome::New = outcome {
-            let size = Total::of_file(bytes.len() as u64);
-            self.account(open, header.key.folder(), Change::Added(size));
-        }
         self.sweep_now_and_then(open);
         Ok(outcome)
     }
 
-    /// Whether enough of the disk stays free for others.
-    fn leaves_room(&self, open: &Open) -> Result<(), DiskError> {
+    pub(super) fn publisher<'a>(&'a self, open: &'a Open) -> Publisher<'a> {
+        Publisher {
+            storage: &*open.storage,
+            layout: &open.layout,
+            durability: self.config.durability,
+            most_bytes: self.config.most_entry_bytes,
+            counters: &self.counters,
+            changes: RefCell::default(),
+        }
+    }
+
+    /// Whether enough of the disk stays free for others behind a file of so many bytes.
+    fn leaves_room(&self, open: &Open, bytes: u64) -> Result<(), DiskError> {
         let root = open.layout.root();
         // Where the system does not tell, writing will.
         let Ok(facts) = open.storage.file_system(root) else { return Ok(()) };
         let reserve = self.config.bounds.free_bytes.min(facts.total / 20);
-        if facts.available >= reserve {
+        if facts.available >= reserve.saturating_add(bytes) {
             return Ok(());
         }
-        Err(DiskError::NoRoom { root: root.to_owned(), available: facts.available, reserve })
+        let available = facts.available;
+        Err(DiskError::NoRoom { root: root.to_owned(), available, reserve, bytes })
     }
 
     /// The file that holds `entry`, and its header.
@@ -122,6 +129,7 @@ impl DiskStore {
             content_bytes: bytes,
             cost_nanos: nanos(entry.cost),
             created_nanos: nanos(since_1970),
+            level: self.config.compression.level(),
             producer: producer.cloned().unwrap_or_default(),
             attributes: entry.attributes.clone(),
         };

@@ -214,6 +214,78 @@ fn entries_are_stored_smaller_later_and_stay_the_same() {
     assert_eq!(store.recompress(Compression::Zstd { level: 9 }).unwrap().entries, 0);
 }
 
+fn header_of(path: &Path) -> ptx_disk::format::Header {
+    ptx_disk::format::Header::read(&fs::read(path).unwrap()).unwrap().0
+}
+
+#[test]
+fn an_entry_on_which_a_level_was_tried_is_not_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let store = filled(&root, 0..3);
+    // A writer that took the time for a high level, and made little of it.
+    let whole = fs::read(path_of(&root, 1)).unwrap();
+    let (mut header, _) = ptx_disk::format::Header::read(&whole).unwrap();
+    header.encoding = ptx_disk::format::Encoding::Plain;
+    header.stored_digest = header.content_digest;
+    header.stored_bytes = header.content_bytes;
+    header.level = 12;
+    let plain = [header.to_bytes().unwrap(), text(1).into_bytes()].concat();
+    fs::write(path_of(&root, 1), &plain).unwrap();
+    let _ = store.recompress(Compression::Zstd { level: 12 }).unwrap();
+    assert!(fs::read(path_of(&root, 1)).unwrap() == plain, "it was compressed again");
+    assert_eq!(store.recompress(Compression::Zstd { level: 13 }).unwrap().entries, 1);
+    assert_eq!(header_of(&path_of(&root, 1)).level, 13);
+}
+
+#[test]
+fn an_entry_that_gains_nothing_remembers_that_it_was_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let store = DiskStore::open(config(&root).0).unwrap();
+    let noise: String = (0..3000).map(|_| fastrand::alphanumeric()).collect();
+    let _ = store.store(key(1), &Entry::ptx(noise, std::time::Duration::ZERO));
+    assert_eq!(header_of(&path_of(&root, 1)).level, 1);
+    let before = store.load(key(1)).hit();
+    for _ in 0..2 {
+        let saved = store.recompress(Compression::Zstd { level: 9 }).unwrap();
+        assert_eq!((saved.entries, saved.bytes), (0, 0));
+        assert_eq!(header_of(&path_of(&root, 1)).level, 9);
+        assert_eq!(store.load(key(1)).hit(), before);
+    }
+    assert_eq!(store.verify().unwrap().whole, 1);
+}
+
+#[test]
+fn an_entry_with_no_room_for_its_origin_stops_no_import() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let full = DiskStore::open(config(&at("other")).0).unwrap();
+    let mut crowded = entry(1);
+    (1..ptx_disk::format::MOST_ATTRIBUTES)
+        .for_each(|n| crowded.attributes.set(n.to_string(), vec![]));
+    for (number, entry) in [(0, &entry(0)), (1, &crowded), (2, &entry(2))] {
+        assert!(matches!(full.store(key(number), entry), Stored::Published));
+    }
+    let _ = full.export(&at("bundle"), "app", |_| true).unwrap();
+    let store = DiskStore::open(config(&at("own")).0).unwrap();
+    let imported = store.import(&Bundle::open(&at("bundle")).unwrap()).unwrap();
+    assert_eq!((imported.added, imported.unusable), (2, 1));
+}
+
+#[test]
+fn an_entry_whose_dictionary_is_of_a_newer_release_is_not_called_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let store = filled(&root, 0..2);
+    let whole = fs::read(path_of(&root, 1)).unwrap();
+    let (mut header, payload) = ptx_disk::format::Header::read(&whole).unwrap();
+    header.encoding = ptx_disk::format::Encoding::ZstdDictionary(2);
+    fs::write(path_of(&root, 1), [&header.to_bytes().unwrap(), payload].concat()).unwrap();
+    let verified = store.verify().unwrap();
+    assert_eq!((verified.whole, verified.left_alone), (1, 1));
+}
+
 #[test]
 fn an_export_that_fails_leaves_nothing() {
     let (store, folder) = store();

@@ -84,6 +84,7 @@ fn a_waiter_gives_up_after_the_longest_wait() {
     assert!(matches!(held, Claim::Held(_)));
     assert!(matches!(store.claim(key(1)), Claim::Unheld));
     let said = warnings.lock().unwrap().join("\n");
+    assert!(!said.contains("  "), "{said}");
     assert!(said.contains("waited 30ms") && said.contains(&key(1).to_string()), "{said}");
     drop(held);
     assert!(matches!(store.claim(key(1)), Claim::Held(_)));
