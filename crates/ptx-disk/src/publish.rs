@@ -196,7 +196,7 @@ impl Publisher<'_> {
         if !replaced {
             match self.storage.exchange(&temporary.path, target) {
                 Err(error) if is_gone(&error) => {
-                    self.storage.rename_new(&temporary.path, target)?
+                    self.storage.rename_new(&temporary.path, target)?;
                 }
                 outcome => outcome?,
             }

@@ -168,12 +168,12 @@ pub(crate) fn record(
             (None, _) => None,
         };
     }
-    let changed = |folder: u8| changes.iter().any(|(changed, _)| *changed == folder);
+    let named = |folder: u8| changes.iter().any(|(named, _)| *named == folder);
     let unknown: Vec<u8> = totals.unknown().collect();
-    let others: Vec<u8> = unknown.iter().copied().filter(|folder| !changed(*folder)).collect();
+    let others: Vec<u8> = unknown.iter().copied().filter(|folder| !named(*folder)).collect();
     // At random, so that one that cannot be listed keeps no other from being counted.
     let other = fastrand::choice(others);
-    for folder in unknown.into_iter().filter(|folder| changed(*folder)).chain(other) {
+    for folder in unknown.into_iter().filter(|folder| named(*folder)).chain(other) {
         if let Some(total) = totals.0.get_mut(usize::from(folder)) {
             *total = count(storage, layout, folder).ok();
         }
