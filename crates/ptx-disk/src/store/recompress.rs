@@ -78,7 +78,8 @@ impl DiskStore {
         file.extend_from_slice(payload);
         let publisher = self.publisher(open);
         let replaced = publisher.replace_stored(key, stored, &file, opened);
-        self.account(open, key.folder(), &publisher.changes.take());
+        // Without trimming: who asked for this trims exactly afterwards, or has no need to.
+        let _ = self.note_changes(open, key.folder(), &publisher.changes.take());
         let saved = (stored.bytes().len() as u64).saturating_sub(file.len() as u64);
         Ok(if replaced? { saved } else { 0 })
     }
@@ -108,10 +109,11 @@ impl Publisher<'_> {
         if !self.replace(temporary, &target, opened).on("write", &target)? {
             return Ok(false);
         }
-        let mut changes = self.changes.borrow_mut();
-        changes.push(Change::Removed(Total::of_file(stored.bytes().len() as u64)));
-        changes.push(Change::Added(Total::of_file(bytes.len() as u64)));
-        drop(changes);
+        let size = |bytes: &[u8]| Total::of_file(bytes.len() as u64);
+        let (before, after) = (size(stored.bytes()), size(bytes));
+        if before != after {
+            self.changes.borrow_mut().extend([Change::Removed(before), Change::Added(after)]);
+        }
         self.sync_name(&target)?;
         Ok(true)
     }

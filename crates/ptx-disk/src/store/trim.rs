@@ -64,29 +64,34 @@ impl DiskStore {
     /// Records changes in one folder, and trims a little where the bounds do not hold; whether the
     /// file system let it.
     pub(super) fn account(&self, open: &Open, folder: u8, news: &[Change]) -> bool {
+        match self.note_changes(open, folder, news) {
+            Ok(Some(totals)) if !self.config.bounds.hold(totals.sum()) => {
+                self.trim_a_little(open, &totals);
+                true
+            }
+            outcome => outcome.is_ok(),
+        }
+    }
+
+    /// Records changes in one folder, and those that wait; the totals afterwards, if there was
+    /// anything to record and the lock was to be had. What cannot be recorded now waits.
+    pub(super) fn note_changes(
+        &self,
+        open: &Open,
+        folder: u8,
+        news: &[Change],
+    ) -> Result<Option<Totals>, DiskError> {
         if news.is_empty() {
-            return true;
+            return Ok(None);
         }
         let mut changes = std::mem::take(&mut *open.pending());
         changes.extend(news.iter().map(|change| (folder, *change)));
-        match record(&*open.storage, &open.layout, &changes) {
-            Ok(Some(totals)) => {
-                if !self.config.bounds.hold(totals.sum()) {
-                    self.trim_a_little(open, &totals);
-                }
-                true
-            }
-            Ok(None) => {
-                open.pending().append(&mut changes);
-                true
-            }
-            Err(error) => {
-                open.pending().append(&mut changes);
-                let path = open.layout.totals();
-                self.write_failed(&DiskError::storage("record the totals in", &path, error), true);
-                false
-            }
+        let recorded = record(&*open.storage, &open.layout, &changes)
+            .on("record the totals in", &open.layout.totals());
+        if !matches!(recorded, Ok(Some(_))) {
+            open.pending().append(&mut changes);
         }
+        recorded.inspect_err(|error| self.write_failed(error, true))
     }
 
     /// Removes some of the entries worth least among a sample of folders.

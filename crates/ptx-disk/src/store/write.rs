@@ -91,7 +91,8 @@ impl DiskStore {
         // Where the system does not tell, writing will.
         let Ok(facts) = open.storage.file_system(root) else { return Ok(()) };
         let reserve = self.config.bounds.free_bytes.min(facts.total / 20);
-        if facts.available >= reserve.saturating_add(bytes) {
+        // With no reserve the end of the disk itself is the bound.
+        if reserve == 0 || facts.available >= reserve.saturating_add(bytes) {
             return Ok(());
         }
         let available = facts.available;

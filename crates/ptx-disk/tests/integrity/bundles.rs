@@ -257,6 +257,24 @@ fn an_entry_that_gains_nothing_remembers_that_it_was_tried() {
 }
 
 #[test]
+fn storing_entries_smaller_removes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let (config, _) = config(&root);
+    let store =
+        DiskStore::open(Config { compression: Compression::Off, ..config.clone() }).unwrap();
+    let texts = (0..20).map(|n| (n, Entry::ptx(text(n).repeat(20), std::time::Duration::ZERO)));
+    for (number, entry) in texts {
+        let _ = store.store(key(number), &entry);
+    }
+    let bounds = ptx_disk::Bounds { entries: 4, ..ptx_disk::Bounds::default() };
+    let bounded = DiskStore::open(Config { bounds, ..config }).unwrap();
+    assert_eq!(bounded.recompress(Compression::Zstd { level: 9 }).unwrap().entries, 20);
+    assert_eq!(store.keys().unwrap().len(), 20);
+    assert_eq!(bounded.trim().unwrap().entries, 16, "that is what trimming says of itself");
+}
+
+#[test]
 fn an_entry_with_no_room_for_its_origin_stops_no_import() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
