@@ -120,13 +120,15 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Opens a bundle on the machine's file system.
+    /// Opens a bundle on the machine's file system. The path is the caller's, so that links on
+    /// it are followed, the last one too.
     ///
     /// # Errors
     ///
     /// [`DiskError::NotABundle`], or [`DiskError::Storage`] where it cannot be read.
     pub fn open(path: &Path) -> Result<Self, DiskError> {
-        Self::open_on(&OsStorage::new(), path)
+        let path = std::fs::canonicalize(path).on("find", path)?;
+        Self::open_on(&OsStorage::new(), &path)
     }
 
     /// Opens a bundle on some other storage.

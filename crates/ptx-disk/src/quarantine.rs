@@ -30,7 +30,7 @@ pub(crate) fn set_aside(
         Err(error) if is_gone(&error) => return Ok(false),
         found => found?,
     };
-    if !is_same(&found, damaged) {
+    if !found.is_still(damaged) {
         return Ok(false);
     }
     let first = fastrand::u32(..QUARANTINE_PLACES);
@@ -62,21 +62,13 @@ pub(crate) fn set_aside(
 /// file goes back.
 fn stayed_the_same(storage: &dyn Storage, path: &Path, place: &Path, damaged: &Metadata) -> bool {
     match storage.metadata(place) {
-        Ok(moved) if !is_same(&moved, damaged) => {
+        Ok(moved) if !moved.is_still(damaged) => {
             // Where the name is taken again the newer file stays.
             let _ = storage.rename_new(place, path);
             false
         }
         _ => true,
     }
-}
-
-/// Whether both are one file that nobody changed. Systems give the number of a file that is gone
-/// to the next one, so the number alone does not tell.
-fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    let facts = |file: &Metadata| (file.length, file.modified);
-    let same = one.identity == other.identity && one.kind == other.kind;
-    same && (one.kind == FileKind::Folder || facts(one) == facts(other))
 }
 
 #[cfg(test)]

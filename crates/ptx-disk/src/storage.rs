@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 pub use faulty::{FaultyStorage, Operation};
 pub use memory::{MemoryStorage, Survival};
@@ -185,6 +185,21 @@ pub struct Metadata {
     pub access: Access,
 }
 
+impl Metadata {
+    /// Whether this is the file that `seen` was, and nobody changed it since. Systems give the
+    /// number of a file that is gone to the next one, so the number alone does not tell.
+    pub(crate) fn is_still(&self, seen: &Self) -> bool {
+        let facts = |file: &Self| (file.length, file.modified);
+        let same = self.identity == seen.identity && self.kind == seen.kind;
+        same && (self.kind == FileKind::Folder || facts(self) == facts(seen))
+    }
+
+    /// Whether a clock that was wrong gave it its time of last change.
+    pub(crate) fn is_ahead_of(&self, now: SystemTime) -> bool {
+        self.modified.duration_since(now).is_ok_and(|ahead| ahead > LIKELY_SKEW)
+    }
+}
+
 /// Device and inode. Where the system tells neither, two equal values mean that nothing
 /// contradicts that the files are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -213,6 +228,17 @@ pub struct FileSystem {
     pub total: u64,
     /// The kind of network file system, where it is one that this crate knows.
     pub network: Option<&'static str>,
+}
+
+/// How far ahead a time of last change may be before the clock that gave it counts as wrong.
+const LIKELY_SKEW: Duration = Duration::from_secs(60 * 60);
+
+/// Gives a file from the future the present time, if that can be; what it is then.
+pub(crate) fn restart_clock(file: &dyn StorageFile, seen: Metadata, now: SystemTime) -> Metadata {
+    if !seen.is_ahead_of(now) {
+        return seen;
+    }
+    file.set_modified(now).and_then(|()| file.metadata()).unwrap_or(seen)
 }
 
 /// Fills `buffer` from `offset` on, in as many reads as the system makes of it; how many bytes

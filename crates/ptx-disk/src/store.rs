@@ -87,6 +87,11 @@ impl DiskStore {
     /// tries again later.
     pub fn open(config: Config) -> Result<Self, DiskError> {
         let storage = if config.shared { OsStorage::for_group() } else { OsStorage::new() };
+        let mut config = config;
+        for layer in &mut config.layers {
+            // The path is the caller's. One that leads nowhere is said when it is opened.
+            *layer = std::fs::canonicalize(&*layer).unwrap_or_else(|_| layer.clone());
+        }
         Self::open_on(Arc::new(storage), config)
     }
 
@@ -213,8 +218,9 @@ impl DiskStore {
             return;
         }
         let now = SystemTime::now();
-        if now.duration_since(opened.metadata.modified).is_ok_and(|since| since >= USE_NOTED_EVERY)
-        {
+        // A note from a clock that was ahead is as bad as one from long ago.
+        let since = now.duration_since(opened.metadata.modified);
+        if since.unwrap_or_else(|ahead| ahead.duration()) >= USE_NOTED_EVERY {
             // Where it cannot be noted the entry only looks unused.
             let _ = opened.file.set_modified(now);
         }

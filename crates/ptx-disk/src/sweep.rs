@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::layout::Layout;
-use crate::storage::{FileKind, Storage, names_in};
+use crate::storage::{FileKind, Storage, names_in, restart_clock};
 
 /// Removes files older than `age` from the folder where files are written before they are
 /// published; how many. A live writer needs its file for moments.
@@ -64,7 +64,10 @@ fn sweep(
     for name in names_in(storage, folder)? {
         let path = folder.join(name);
         let Ok(metadata) = storage.metadata(&path) else { continue };
-        // A time in the future comes from another clock and says nothing.
+        if metadata.is_ahead_of(now) && metadata.kind == FileKind::File {
+            // It would never grow old. Where the time cannot be set it stays, as if in use.
+            let _ = storage.open_file(&path).map(|file| restart_clock(&*file, metadata, now));
+        }
         let old = now.duration_since(metadata.modified).is_ok_and(|elapsed| elapsed >= age);
         if old && metadata.kind == FileKind::File && remove(&path) {
             removed += 1;

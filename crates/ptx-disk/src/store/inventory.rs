@@ -132,6 +132,8 @@ impl DiskStore {
             let index = index.ok_or_else(bad_name)?;
             file.sync(true).on("sync", &temporary)?;
             storage.rename(&temporary, path).on("write", path)?;
+            // It is the caller's folder, and the bundle is whole without this.
+            let _ = storage.sync_folder(folder);
             Ok(index.entries.len() as u64)
         });
         if outcome.is_err() {

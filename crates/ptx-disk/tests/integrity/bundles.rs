@@ -61,6 +61,30 @@ fn the_same_entries_give_the_same_bytes() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_bundle_is_found_through_the_links_that_lead_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let _ = filled(&at("other"), 0..3).export(&at("bundle"), "app", |_| true).unwrap();
+    std::os::unix::fs::symlink(at("bundle"), at("current")).unwrap();
+    assert_eq!(Bundle::open(&at("current")).unwrap().keys().len(), 3);
+    let (store, warnings) = with_layers(&at("own"), &[&at("current")]);
+    assert!(warnings.is_empty(), "{warnings:?}");
+    assert!(loaded(&store, 2).is_some());
+}
+
+#[test]
+fn an_exported_bundle_survives_a_power_cut() {
+    use ptx_disk::storage::{MemoryStorage, Survival};
+    let storage = MemoryStorage::new();
+    let store = crate::fixture::store_on(storage.clone());
+    let _ = store.store(key(1), &entry(1));
+    assert_eq!(store.export(Path::new("/bundle"), "name", |_| true).unwrap(), 1);
+    let next = storage.after_power_cut(Survival::Synced);
+    assert!(Bundle::open_on(&next, Path::new("/bundle")).unwrap().load(key(1)).hit().is_some());
+}
+
+#[test]
 fn layers_serve_what_the_store_lacks_and_are_never_changed() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
