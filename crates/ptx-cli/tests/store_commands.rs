@@ -97,6 +97,22 @@ fn show_gives_the_payload_alone_or_with_what_is_known_of_it() {
 }
 
 #[test]
+fn names_from_elsewhere_do_not_reach_the_terminal_as_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let store = open(&at("one"));
+    let mut entry = Entry::ptx(text(1), Duration::ZERO);
+    "clears \u{1b}[2J".clone_into(&mut entry.producer);
+    let _ = store.store(key(1), &entry);
+    let digits = key(1).to_string();
+    let shown = ptx(&[&"show", &digits, &"--store", &at("one")], &[]).text();
+    assert!(shown.contains("clears") && !shown.contains('\u{1b}'), "{shown:?}");
+    let _ = store.export(&at("bundle"), "clears \u{1b}[2J", |_| true).unwrap();
+    let imported = ptx(&[&"import", &at("bundle"), &"--store", &at("two")], &[]).text();
+    assert!(imported.contains("1 entries added") && !imported.contains('\u{1b}'), "{imported:?}");
+}
+
+#[test]
 fn exported_texts_are_plain_files_that_ptxas_takes() {
     let folder = tempfile::tempdir().unwrap();
     let (root, to) = (folder.path().join("store"), folder.path().join("out"));

@@ -159,7 +159,7 @@ pub(crate) fn record(
         let Some(total) = totals.0.get_mut(usize::from(*folder)) else { continue };
         *total = match (*total, *change) {
             (Some(known), Change::Counted { before: Some(before), found }) => {
-                Some(found.plus(known).minus(before))
+                Some(found.plus(known.minus(before)).minus(before.minus(known)))
             }
             (_, Change::Counted { found, .. }) => Some(found),
             (Some(known), Change::Added(added)) => Some(known.plus(added)),
