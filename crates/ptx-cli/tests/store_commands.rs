@@ -154,6 +154,12 @@ fn a_bundle_goes_out_and_comes_in_elsewhere() {
     let found = open(&at("two")).load(key(3)).hit().unwrap();
     assert_eq!(found.payload.as_bytes(), text(3).as_bytes());
     assert_eq!(found.attributes.text(Attributes::ORIGIN), Some("app 1.2"));
+    let verify = || ptx(&[&"verify", &"--bundle", &at("a")], &[]);
+    assert!(verify().success && verify().text().starts_with("11 entries are whole"));
+    let mut bytes = fs::read(at("a")).unwrap();
+    bytes[300] ^= 1;
+    fs::write(at("a"), bytes).unwrap();
+    assert!(!verify().success && verify().err.contains("1 entries are damaged"));
     fs::write(at("a"), "no bundle").unwrap();
     let run = import();
     assert!(!run.success && run.err.contains("is not a bundle"), "{}", run.err);

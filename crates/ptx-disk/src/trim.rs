@@ -31,7 +31,8 @@ pub struct Bounds {
     /// Entries, since file systems run out of inodes as well. A key that was lowered within the
     /// last day has an empty file for its claim beside its entry.
     pub entries: u64,
-    /// How long an entry stays that nobody uses.
+    /// How long an entry stays that nobody uses. Trimming sees to it, and writing looks at a few
+    /// entries now and then.
     pub age: Duration,
     /// Free bytes that the store leaves to others, but at most a twentieth of the file system.
     pub free_bytes: u64,

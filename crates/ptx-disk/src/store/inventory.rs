@@ -6,7 +6,7 @@ use super::{DiskStore, Open};
 use crate::bundle::{FIXED, Index, Missing, order};
 use crate::error::OnPath as _;
 use crate::format::{Header, Unreadable};
-use crate::layout::Layout;
+use crate::layout::{Layout, new_name};
 use crate::publish::Outcome;
 use crate::read::{Found, Stored, read};
 use crate::storage::{StorageFile, names_in, write_full};
@@ -18,7 +18,7 @@ use crate::{Attributes, Bundle, DiskError, EntryKey};
 pub struct Verified {
     /// Entries that are what was written, their content's digest included.
     pub whole: u64,
-    /// Damaged ones, set aside where the store may write.
+    /// Damaged ones, set aside where the store may write; those of a bundle stay.
     pub damaged: u64,
     /// Files of newer releases, and those too large for this store's settings.
     pub left_alone: u64,
@@ -125,7 +125,7 @@ impl DiskStore {
         };
         let storage = &*open.storage;
         let folder = path.parent().unwrap_or(path);
-        let temporary = folder.join(format!(".{:032x}", fastrand::u128(..)));
+        let temporary = folder.join(format!(".{}", new_name(std::process::id())));
         let file = storage.create_file(&temporary).on("create", &temporary)?;
         let written = self.write_bundle(open, &*file, name, chosen);
         let outcome = written.on("write", &temporary).and_then(|index| {

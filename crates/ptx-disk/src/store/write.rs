@@ -11,7 +11,8 @@ use super::{DiskStore, Open};
 use crate::error::OnPath as _;
 use crate::format::{Header, LONGEST_PAYLOAD};
 use crate::publish::{Outcome, Publisher};
-use crate::sweep::{sweep_claims, sweep_temporary};
+use crate::sweep::{sweep_claims, sweep_entries, sweep_temporary};
+use crate::totals::Change;
 use crate::{DiskError, Entry, EntryKey, Stored, Warning};
 
 /// Writes between two sweeps.
@@ -70,7 +71,7 @@ impl DiskStore {
             Outcome::KeptNewer => &self.counters.left_alone,
         };
         counter.add();
-        self.sweep_now_and_then(open);
+        self.sweep_now_and_then(open, header.key.folder());
         Ok(outcome)
     }
 
@@ -160,9 +161,9 @@ impl DiskStore {
         Ok(swept)
     }
 
-    /// Each store sweeps after its first write, and then once in a while; one folder of claims
-    /// at a time, so that no call pays for all of them.
-    fn sweep_now_and_then(&self, open: &Open) {
+    /// Each store sweeps after its first write, and then once in a while; one folder of claims and
+    /// one of entries at a time, so that no call pays for all of them.
+    fn sweep_now_and_then(&self, open: &Open, written: u8) {
         let write = open.writes.fetch_add(1, Ordering::Relaxed);
         if !write.is_multiple_of(SWEEP_EVERY) {
             return;
@@ -175,5 +176,9 @@ impl DiskStore {
         ];
         // A folder that cannot be listed now is swept another time.
         self.counters.swept.add_many(swept.into_iter().flatten().sum());
+        let aged = sweep_entries(storage, layout, written, self.config.bounds.age, now);
+        let removed: Vec<Change> = aged.into_iter().flatten().map(Change::Removed).collect();
+        self.counters.trimmed.add_many(removed.len() as u64);
+        self.account(open, written, &removed);
     }
 }

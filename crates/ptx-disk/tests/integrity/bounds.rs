@@ -124,6 +124,24 @@ fn what_nobody_uses_grows_old_and_what_is_used_does_not() {
 }
 
 #[test]
+fn what_nobody_uses_goes_in_time_without_a_trim() {
+    let storage = MemoryStorage::new();
+    let store = open_on(Arc::new(storage.clone()), Bounds::default());
+    for number in [5, 256 + 5, 6] {
+        let _ = store.store(key(number), &entry(number));
+        let file = storage.open_file(&path_of(Path::new("/store"), number)).unwrap();
+        let days = Duration::from_secs(24 * 60 * 60);
+        file.set_modified(SystemTime::now() - days * if number == 5 { 91 } else { 89 }).unwrap();
+    }
+    // The first write of a process looks at the folder that it wrote to.
+    let store = open_on(Arc::new(storage.clone()), Bounds::default());
+    let _ = store.store(key(512 + 5), &entry(512 + 5));
+    let there = |number| storage.files().contains_key(&path_of(Path::new("/store"), number));
+    assert_eq!([5, 256 + 5, 6, 512 + 5].map(there), [false, true, true, true]);
+    assert_eq!(store.statistics().trimmed, 1);
+}
+
+#[test]
 fn a_total_that_is_wrong_costs_no_entry() {
     let storage = MemoryStorage::new();
     let store = open_on(Arc::new(storage.clone()), Bounds::default());

@@ -74,6 +74,19 @@ fn a_bundle_is_found_through_the_links_that_lead_to_it() {
 }
 
 #[test]
+fn verifying_a_bundle_finds_what_is_damaged_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bundle");
+    let _ = filled(&folder.path().join("store"), 0..5).export(&path, "app", |_| true).unwrap();
+    assert_eq!(Bundle::open(&path).unwrap().verify().whole, 5);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[200] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let verified = Bundle::open(&path).unwrap().verify();
+    assert_eq!((verified.whole, verified.damaged), (4, 1));
+}
+
+#[test]
 fn an_exported_bundle_survives_a_power_cut() {
     use ptx_disk::storage::{MemoryStorage, Survival};
     let storage = MemoryStorage::new();
