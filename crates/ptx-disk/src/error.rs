@@ -11,17 +11,20 @@ use crate::EntryKey;
 #[non_exhaustive]
 pub enum DiskError {
     /// The file system refused something. The store goes on without it and tries again later.
-    #[error("cannot {operation} `{}`: {source}", path.display())]
+    #[error("cannot {operation} `{}`: {cause}", path.display())]
     Storage {
         /// What was tried.
         operation: &'static str,
         /// On which file or folder.
         path: PathBuf,
-        /// The system's word.
-        source: Arc<io::Error>,
+        /// The system's word, which the message has: no `source`, so that nobody says it twice.
+        cause: Arc<io::Error>,
     },
     /// An earlier failure turned this part of the store off for a while.
-    #[error("the store at `{}` is turned off for now after an earlier failure", root.display())]
+    #[error(
+        "the store at `{}` is turned off for now after an earlier failure, and tries again by \
+         itself", root.display()
+    )]
     Degraded {
         /// The store's folder.
         root: PathBuf,
@@ -123,8 +126,8 @@ pub enum DiskError {
 }
 
 impl DiskError {
-    pub(crate) fn storage(operation: &'static str, path: &Path, source: io::Error) -> Self {
-        Self::Storage { operation, path: path.to_owned(), source: Arc::new(source) }
+    pub(crate) fn storage(operation: &'static str, path: &Path, cause: io::Error) -> Self {
+        Self::Storage { operation, path: path.to_owned(), cause: Arc::new(cause) }
     }
 }
 
