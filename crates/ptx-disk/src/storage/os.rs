@@ -214,7 +214,7 @@ impl StorageFile for OsFile {
     }
 
     fn set_modified(&self, time: SystemTime) -> io::Result<()> {
-        self.file.set_modified(time)
+        system::set_modified(&self.file, time)
     }
 
     fn try_lock(&self) -> io::Result<bool> {

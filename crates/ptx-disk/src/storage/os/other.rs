@@ -3,6 +3,7 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::{Access, FileIdentity, FileSystem};
 
@@ -47,6 +48,10 @@ pub(super) fn read_at(_file: &File, _buffer: &mut [u8], _offset: u64) -> io::Res
 #[cfg(not(windows))]
 pub(super) fn write_at(_file: &File, _bytes: &[u8], _offset: u64) -> io::Result<usize> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(super) fn set_modified(file: &File, time: SystemTime) -> io::Result<()> {
+    file.set_modified(time)
 }
 
 pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
