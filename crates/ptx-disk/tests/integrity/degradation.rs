@@ -55,7 +55,7 @@ fn a_failure_is_said_once_by_those_who_print_what_is_behind_it_too() {
     let store = crate::fixture::store_on(FaultyStorage::new(storage, |_| None));
     let Stored::Failed(error) = store.store(key(1), &entry(1)) else { panic!("it was kept") };
     let chain = std::iter::successors(Some(&error as &dyn std::error::Error), |e| e.source());
-    let said: String = chain.map(|error| format!("{error}\n")).collect();
+    let said = chain.map(ToString::to_string).collect::<Vec<_>>().join("\n");
     assert_eq!(said.matches("No space left on device").count(), 1, "{said}");
 }
 
