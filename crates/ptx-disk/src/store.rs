@@ -11,7 +11,6 @@ pub use inventory::{Imported, Verified};
 pub use recompress::Recompressed;
 
 use std::fmt;
-use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,13 +24,15 @@ use crate::folders::prepare_root;
 use crate::layers::Layer;
 use crate::layout::Layout;
 use crate::read::{Found, Opened, read};
-use crate::storage::{OsStorage, Storage};
+use crate::storage::{OsStorage, Storage, is_gone};
 use crate::totals::{Change, Total, record};
 use crate::{DiskError, Durability, EntryKey, Load, Mode};
 
 /// Failures in a row that leave reading on: one file that cannot be read says little about the
 /// others, while a failed write says that the next will fail as well.
 const TOLERATED_READ_FAILURES: u32 = 2;
+/// Attempts to record what waits when a store is closed, each of about two milliseconds.
+const LAST_ATTEMPTS: u32 = 20;
 /// The time between two notes that an entry is in use.
 const USE_NOTED_EVERY: Duration = Duration::from_secs(60 * 60);
 
@@ -68,10 +69,10 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         let pending = self.pending.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if !pending.is_empty() {
-            // What cannot be recorded now is counted when its folder is trimmed.
-            let _ = record(&*self.storage, &self.layout, pending);
-        }
+        // What cannot be recorded now is counted when its folder is trimmed.
+        let _ = (0..LAST_ATTEMPTS)
+            .take_while(|_| !pending.is_empty())
+            .find(|_| !matches!(record(&*self.storage, &self.layout, pending), Ok(None)));
     }
 }
 
@@ -237,18 +238,16 @@ impl DiskStore {
         };
         let key = key.into();
         let path = open.layout.entry(&key);
-        let length = open.storage.metadata(&path).map_or(0, |metadata| metadata.length);
-        match open.storage.remove_file(&path) {
-            Ok(()) => {
-                self.account(open, key.folder(), &[Change::Removed(Total::of_file(length))]);
+        // Looked at first, for its size: what appears in between is of a later writer.
+        let found = open.storage.metadata(&path);
+        let removed = found.and_then(|found| open.storage.remove_file(&path).map(|()| found));
+        match removed {
+            Ok(found) => {
+                self.account(open, key.folder(), &[Change::Removed(Total::of(&found))]);
                 self.counters.removed.add();
                 Ok(true)
             }
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                Ok(false)
-            }
+            Err(error) if is_gone(&error) => Ok(false),
             Err(error) => {
                 self.counters.write_failures.add();
                 Err(error).on("remove", &path)

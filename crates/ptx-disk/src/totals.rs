@@ -25,6 +25,11 @@ const FILE: usize = MAGIC.len() + FOLDERS * SLOT;
 /// The longest wait for the lock is about the sum of these.
 const WAITS: [u64; 6] = [20, 50, 100, 200, 500, 1000];
 
+/// More than any folder holds, in entries or bytes: a file that says so is damaged.
+const MOST: i64 = 1 << 56;
+/// A folder that nobody has counted may hold something.
+const UNKNOWN: Total = Total { entries: 1, bytes: 0 };
+
 /// Entries and what they take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Total {
@@ -59,6 +64,52 @@ impl Total {
     }
 }
 
+/// What the file says of one folder. It is below zero for a moment where an entry was removed
+/// before its writer recorded it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Balance {
+    entries: i64,
+    bytes: i64,
+}
+
+impl Balance {
+    /// `None` for what no folder holds, such as the all ones of one that nobody counted.
+    fn read(slot: &[u8; SLOT]) -> Option<Self> {
+        let [e0, e1, e2, e3, e4, e5, e6, e7, b0, b1, b2, b3, b4, b5, b6, b7] = *slot;
+        let entries = i64::from_le_bytes([e0, e1, e2, e3, e4, e5, e6, e7]);
+        let bytes = i64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7]);
+        let possible = |number: i64| (-MOST..=MOST).contains(&number);
+        let counted = possible(entries) && possible(bytes) && (entries, bytes) != (-1, -1);
+        counted.then_some(Self { entries, bytes })
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            entries: self.entries.saturating_add(other.entries),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            entries: self.entries.saturating_sub(other.entries),
+            bytes: self.bytes.saturating_sub(other.bytes),
+        }
+    }
+
+    fn total(self) -> Total {
+        let positive = |number| u64::try_from(number).unwrap_or(0);
+        Total { entries: positive(self.entries), bytes: positive(self.bytes) }
+    }
+}
+
+impl From<Total> for Balance {
+    fn from(total: Total) -> Self {
+        let signed = |number| i64::try_from(number).unwrap_or(MOST);
+        Self { entries: signed(total.entries), bytes: signed(total.bytes) }
+    }
+}
+
 /// Something that happened in one folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
@@ -67,26 +118,26 @@ pub(crate) enum Change {
     /// The folder was counted, while the file said `before`. What others record between the
     /// counting and this stays recorded.
     Counted {
-        before: Option<Total>,
+        before: Option<Balance>,
         found: Total,
     },
 }
 
 /// The totals as they stand in the file. `None` is a folder that nobody has counted yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Totals([Option<Total>; FOLDERS]);
+pub(crate) struct Totals([Option<Balance>; FOLDERS]);
 
 impl Totals {
     /// The sum over the folders that are known.
     pub(crate) fn sum(&self) -> Total {
-        self.0.iter().flatten().fold(Total::default(), |sum, total| sum.plus(*total))
+        self.0.iter().flatten().fold(Total::default(), |sum, balance| sum.plus(balance.total()))
     }
 
     /// Folders that hold something, or may; the fullest last.
     pub(crate) fn filled(&self) -> Vec<u8> {
         let folders = (0..=u8::MAX).zip(&self.0);
         let mut filled: Vec<(u8, Total)> = folders
-            .map(|(folder, total)| (folder, total.unwrap_or(Total { entries: 1, bytes: 0 })))
+            .map(|(folder, balance)| (folder, balance.map_or(UNKNOWN, Balance::total)))
             .filter(|(_, total)| total.entries > 0 || total.bytes > 0)
             .collect();
         filled.sort_by_key(|(_, total)| total.bytes);
@@ -103,11 +154,8 @@ impl Totals {
         if let Some(slots) = bytes.strip_prefix(MAGIC)
             && bytes.len() == FILE
         {
-            for (total, slot) in totals.iter_mut().zip(slots.as_chunks::<SLOT>().0) {
-                let [e0, e1, e2, e3, e4, e5, e6, e7, b0, b1, b2, b3, b4, b5, b6, b7] = *slot;
-                let entries = u64::from_le_bytes([e0, e1, e2, e3, e4, e5, e6, e7]);
-                let bytes = u64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7]);
-                *total = (entries != u64::MAX).then_some(Total { entries, bytes });
+            for (balance, slot) in totals.iter_mut().zip(slots.as_chunks().0) {
+                *balance = Balance::read(slot);
             }
         }
         Self(totals)
@@ -115,9 +163,9 @@ impl Totals {
 
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        for total in &self.0 {
-            let unknown = Total { entries: u64::MAX, bytes: u64::MAX };
-            let Total { entries, bytes: taken } = total.unwrap_or(unknown);
+        for balance in &self.0 {
+            let unknown = Balance { entries: -1, bytes: -1 };
+            let Balance { entries, bytes: taken } = balance.unwrap_or(unknown);
             bytes.extend(entries.to_le_bytes());
             bytes.extend(taken.to_le_bytes());
         }
@@ -156,14 +204,14 @@ pub(crate) fn record(
     before.truncate(length);
     let mut totals = Totals::read(&before);
     for (folder, change) in changes {
-        let Some(total) = totals.0.get_mut(usize::from(*folder)) else { continue };
-        *total = match (*total, *change) {
+        let Some(balance) = totals.0.get_mut(usize::from(*folder)) else { continue };
+        *balance = match (*balance, *change) {
             (Some(known), Change::Counted { before: Some(before), found }) => {
-                Some(found.plus(known.minus(before)).minus(before.minus(known)))
+                Some(known.minus(before).plus(found.into()))
             }
-            (_, Change::Counted { found, .. }) => Some(found),
-            (Some(known), Change::Added(added)) => Some(known.plus(added)),
-            (Some(known), Change::Removed(removed)) => Some(known.minus(removed)),
+            (_, Change::Counted { found, .. }) => Some(found.into()),
+            (Some(known), Change::Added(added)) => Some(known.plus(added.into())),
+            (Some(known), Change::Removed(removed)) => Some(known.minus(removed.into())),
             // It is counted below, with all that happened in it.
             (None, _) => None,
         };
@@ -174,8 +222,8 @@ pub(crate) fn record(
     // At random, so that one that cannot be listed keeps no other from being counted.
     let other = fastrand::choice(others);
     for folder in unknown.into_iter().filter(|folder| named(*folder)).chain(other) {
-        if let Some(total) = totals.0.get_mut(usize::from(folder)) {
-            *total = count(storage, layout, folder).ok();
+        if let Some(balance) = totals.0.get_mut(usize::from(folder)) {
+            *balance = count(storage, layout, folder).ok().map(Balance::from);
         }
     }
     let after = totals.to_bytes();
@@ -192,7 +240,7 @@ pub(crate) fn record(
 }
 
 /// What the file says of one folder, without its lock; `None` where it says nothing.
-pub(crate) fn known(storage: &dyn Storage, layout: &Layout, folder: u8) -> Option<Total> {
+pub(crate) fn known(storage: &dyn Storage, layout: &Layout, folder: u8) -> Option<Balance> {
     let file = storage.open_file(&layout.totals()).ok()?;
     let mut bytes = vec![0; FILE];
     let length = read_full(&*file, &mut bytes, 0).ok()?;

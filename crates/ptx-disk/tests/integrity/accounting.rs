@@ -13,7 +13,8 @@ use crate::fixture::{config, entry, key, path_of, store_on};
 
 const TOTALS: &str = "/store/totals-1";
 
-/// Entries and bytes in blocks, by the file of totals as `FORMAT.md` draws it.
+/// Entries and bytes in blocks, by the file of totals as `FORMAT.md` draws it; none below zero,
+/// since nobody writes.
 fn said(storage: &MemoryStorage) -> (u64, u64) {
     let files = storage.files();
     let slots = &files[Path::new(TOTALS)][16..];
@@ -148,6 +149,30 @@ fn two_changes_in_a_folder_that_was_never_counted_are_counted_once() {
         let _ = store.remove(key(300)).unwrap();
     }
     assert_eq!((said(&storage), held(&storage).0), (held(&storage), 1));
+}
+
+#[test]
+fn those_who_write_and_remove_at_once_leave_exact_totals() {
+    let (storage, _) = counted();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let store = store_on(storage.clone());
+            scope.spawn(move || {
+                let mut random = fastrand::Rng::with_seed(thread);
+                for _ in 0..1000 {
+                    // Few folders with few entries, so that they meet.
+                    let number = random.u32(0..4) + 256 * random.u32(0..2);
+                    if random.bool() {
+                        let _ = store.store(key(number), &entry(number));
+                    } else {
+                        let _ = store.remove(key(number)).unwrap();
+                    }
+                }
+                assert_eq!(store.statistics().degraded, 0);
+            });
+        }
+    });
+    assert_eq!(said(&storage), held(&storage));
 }
 
 #[test]
