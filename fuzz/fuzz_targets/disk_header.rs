@@ -1,12 +1,12 @@
 //! A header that is read is written back as the same bytes, and arbitrary bytes never panic.
 //!
-//! The digest would turn nearly every input away, so each is tried a second time with a digest
-//! that fits.
+//! Magic, version, length and digest would turn nearly every input away, so each is tried a second
+//! time as what stands between them.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ptx_disk::format::{Header, LONGEST_HEADER};
+use ptx_disk::format::{FORMAT_VERSION, Header, LONGEST_HEADER, MAGIC};
 use ptx_key::Digest;
 
 fn read(bytes: &[u8]) {
@@ -18,13 +18,18 @@ fn read(bytes: &[u8]) {
 
 fuzz_target!(|bytes: &[u8]| {
     read(bytes);
-    if let Some(length) = bytes.get(12..16).and_then(|length| length.try_into().ok()) {
-        let length = u32::from_le_bytes(length) as usize;
-        if (48..=LONGEST_HEADER.min(bytes.len())).contains(&length) {
-            let mut sealed = bytes.to_vec();
-            let digest = Digest::of_bytes(&sealed[..length - 32]);
-            sealed[length - 32..length].copy_from_slice(digest.as_bytes());
-            read(&sealed);
-        }
+    let Some(([kind, encoding], fields)) = bytes.split_first_chunk() else { return };
+    let length = 16 + fields.len() + 32;
+    if length > LONGEST_HEADER {
+        return;
     }
+    let mut sealed = MAGIC.to_vec();
+    sealed.extend(FORMAT_VERSION.to_le_bytes());
+    // Small ones, of which some are known.
+    sealed.extend([kind % 4, encoding % 4]);
+    sealed.extend(u32::try_from(length).expect("it is a megabyte at most").to_le_bytes());
+    sealed.extend(fields);
+    let digest = Digest::of_bytes(&sealed);
+    sealed.extend(digest.as_bytes());
+    read(&sealed);
 });

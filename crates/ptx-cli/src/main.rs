@@ -62,6 +62,9 @@ enum Command {
     },
     /// Reads and checks every entry. Damaged ones are set aside, and the exit code is 1.
     Verify {
+        /// Checks this bundle in place of a store. What is damaged stays where it is.
+        #[arg(long, value_name = "FILE", conflicts_with = "store")]
+        bundle: Option<PathBuf>,
         #[command(flatten)]
         at: At,
     },
@@ -147,7 +150,7 @@ fn main() -> ExitCode {
         Command::Trim { level, keep_compression, at } => {
             maintenance::trim((!keep_compression).then_some(*level), at.folder())
         }
-        Command::Verify { at } => maintenance::verify(at.folder()),
+        Command::Verify { bundle, at } => maintenance::verify(bundle.as_deref(), at.folder()),
         Command::Export { to, text: true, at, .. } => transfer::export_text(to, at.folder()),
         Command::Export { to, name, architectures, at, .. } => {
             transfer::export(to, name, architectures, at.folder())

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::ensure;
-use ptx_disk::Compression;
+use ptx_disk::{Bundle, Compression};
 
 use crate::store;
 
@@ -23,8 +23,11 @@ pub(crate) fn trim(level: Option<i32>, folder: Option<&Path>) -> anyhow::Result<
 }
 
 /// Reads every entry and checks all that can be checked.
-pub(crate) fn verify(folder: Option<&Path>) -> anyhow::Result<()> {
-    let verified = store::open(folder)?.verify()?;
+pub(crate) fn verify(bundle: Option<&Path>, folder: Option<&Path>) -> anyhow::Result<()> {
+    let verified = match bundle {
+        Some(bundle) => Bundle::open(bundle)?.verify(),
+        None => store::open(folder)?.verify()?,
+    };
     println!("{} entries are whole", verified.whole);
     println!(
         "{} of a newer release or too large for the settings, left alone",
@@ -32,7 +35,7 @@ pub(crate) fn verify(folder: Option<&Path>) -> anyhow::Result<()> {
     );
     ensure!(
         verified.damaged == 0 && verified.unreadable == 0,
-        "{} entries are damaged and set aside if the store may be written, {} cannot be read",
+        "{} entries are damaged, and set aside in a store that may be written; {} cannot be read",
         verified.damaged,
         verified.unreadable
     );

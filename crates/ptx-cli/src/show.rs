@@ -22,11 +22,12 @@ pub(crate) fn run(key: Digest, folder: Option<&Path>, payload_alone: bool) -> an
             Kind::Cubin => "assembly",
         };
         writeln!(out, "{making}  {}", format::time(entry.cost))?;
-        writeln!(out, "producer  {}", entry.producer)?;
+        // Names may come from a bundle, and no terminal is to obey them.
+        writeln!(out, "producer  {}", entry.producer.escape_debug())?;
         if let Some(trace) = entry.attributes.trace() {
             writeln!(out, "program   {}", trace.program().normalized)?;
             for field in trace.configuration() {
-                writeln!(out, "field     {:.12}  {}", field.digest, field.name)?;
+                writeln!(out, "field     {:.12}  {}", field.digest, field.name.escape_debug())?;
             }
         }
         if entry.payload.kind() == Kind::Cubin {

@@ -63,9 +63,9 @@ pub(crate) fn export_text(to: &Path, folder: Option<&Path>) -> anyhow::Result<()
 pub(crate) fn import(bundle: &Path, folder: Option<&Path>) -> anyhow::Result<()> {
     let bundle = Bundle::open(bundle)?;
     let imported = store::open_writable(folder)?.import(&bundle)?;
-    println!("from `{}`: {} entries added", bundle.name(), imported.added);
+    println!("from `{}`: {} entries added", bundle.name().escape_debug(), imported.added);
     println!("{} were there already", imported.already_there);
     println!("{} are there with other content, which stays", imported.kept);
-    println!("{} are damaged or of a newer release", imported.unusable);
+    println!("{} are damaged, of a newer release, or too large", imported.unusable);
     Ok(())
 }

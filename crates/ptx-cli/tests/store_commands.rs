@@ -97,6 +97,22 @@ fn show_gives_the_payload_alone_or_with_what_is_known_of_it() {
 }
 
 #[test]
+fn names_from_elsewhere_do_not_reach_the_terminal_as_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let store = open(&at("one"));
+    let mut entry = Entry::ptx(text(1), Duration::ZERO);
+    "clears \u{1b}[2J".clone_into(&mut entry.producer);
+    let _ = store.store(key(1), &entry);
+    let digits = key(1).to_string();
+    let shown = ptx(&[&"show", &digits, &"--store", &at("one")], &[]).text();
+    assert!(shown.contains("clears") && !shown.contains('\u{1b}'), "{shown:?}");
+    let _ = store.export(&at("bundle"), "clears \u{1b}[2J", |_| true).unwrap();
+    let imported = ptx(&[&"import", &at("bundle"), &"--store", &at("two")], &[]).text();
+    assert!(imported.contains("1 entries added") && !imported.contains('\u{1b}'), "{imported:?}");
+}
+
+#[test]
 fn exported_texts_are_plain_files_that_ptxas_takes() {
     let folder = tempfile::tempdir().unwrap();
     let (root, to) = (folder.path().join("store"), folder.path().join("out"));
@@ -138,6 +154,12 @@ fn a_bundle_goes_out_and_comes_in_elsewhere() {
     let found = open(&at("two")).load(key(3)).hit().unwrap();
     assert_eq!(found.payload.as_bytes(), text(3).as_bytes());
     assert_eq!(found.attributes.text(Attributes::ORIGIN), Some("app 1.2"));
+    let verify = || ptx(&[&"verify", &"--bundle", &at("a")], &[]);
+    assert!(verify().success && verify().text().starts_with("11 entries are whole"));
+    let mut bytes = fs::read(at("a")).unwrap();
+    bytes[300] ^= 1;
+    fs::write(at("a"), bytes).unwrap();
+    assert!(!verify().success && verify().err.contains("1 entries are damaged"));
     fs::write(at("a"), "no bundle").unwrap();
     let run = import();
     assert!(!run.success && run.err.contains("is not a bundle"), "{}", run.err);

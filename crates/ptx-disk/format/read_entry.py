@@ -18,7 +18,7 @@ LONGEST_HEADER = 1 << 20
 LONGEST_PAYLOAD = 1 << 30
 KINDS = {1: "ptx", 2: "cubin"}
 ENCODINGS = {0: "plain", 1: "zstd", 2: "zstd with a dictionary"}
-FIXED = struct.Struct("<8sHBBI32s32s32sQQQQIHH")
+FIXED = struct.Struct("<8sHBBI32s32s32sQQQQIiHH")
 
 
 DICTIONARIES = {1_876_794_469: "dictionary/ptx-1.zdict"}
@@ -76,7 +76,7 @@ def read_entry(data):
 
     require(len(header) >= FIXED.size, "the header is too short")
     (_, _, kind, encoding, _, key, stored_digest, content_digest, stored_bytes, content_bytes,
-     cost, created, dictionary, producer_length, attribute_count) = FIXED.unpack_from(header)
+     cost, created, dictionary, level, producer_length, attribute_count) = FIXED.unpack_from(header)
     require(kind in KINDS and encoding in ENCODINGS, "a newer kind or encoding: leave it alone")
     require(dictionary == 0 or encoding == 2, "a dictionary that nothing needs")
     require(max(stored_bytes, content_bytes) <= LONGEST_PAYLOAD, "impossible lengths")
@@ -116,7 +116,7 @@ def read_entry(data):
         return decoded
 
     said = [("kind", KINDS[kind]), ("key", key.hex()), ("encoding", ENCODINGS[encoding]),
-            ("cost_nanos", cost), ("created_nanos", created), ("producer", producer)]
+            ("cost_nanos", cost), ("created_nanos", created), ("level", level), ("producer", producer)]
     said += [("attribute " + name.decode("utf-8"), value.hex()) for name, value in attributes]
     said += [("content_bytes", content_bytes), ("content_sha256", content_digest.hex())]
     return said, content

@@ -9,7 +9,7 @@ use crate::error::OnPath as _;
 use crate::format::{LONGEST_HEADER, LONGEST_NAME, LONGEST_PAYLOAD, Unreadable};
 use crate::read::Stored;
 use crate::storage::{FileKind, OsStorage, Storage, StorageFile, read_full};
-use crate::{DiskError, EntryKey, Kind, Load};
+use crate::{DiskError, EntryKey, Kind, Load, Verified};
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89PTB\r\n\x1a\n";
 const VERSION: u16 = 1;
@@ -120,13 +120,15 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Opens a bundle on the machine's file system.
+    /// Opens a bundle on the machine's file system. The path is the caller's, so that links on
+    /// it are followed, the last one too.
     ///
     /// # Errors
     ///
     /// [`DiskError::NotABundle`], or [`DiskError::Storage`] where it cannot be read.
     pub fn open(path: &Path) -> Result<Self, DiskError> {
-        Self::open_on(&OsStorage::new(), path)
+        let path = std::fs::canonicalize(path).on("find", path)?;
+        Self::open_on(&OsStorage::new(), &path)
     }
 
     /// Opens a bundle on some other storage.
@@ -185,6 +187,29 @@ impl Bundle {
             Ok(None) => Load::Miss,
             Err(damage) => Load::Damaged(damage),
         }
+    }
+
+    /// Reads every entry and checks all that can be checked.
+    pub fn verify(&self) -> Verified {
+        let mut verified = Verified::default();
+        for key in self.keys() {
+            let checked = match self.stored(key, LONGEST_PAYLOAD) {
+                Ok(Some(stored)) => stored.verify(),
+                Ok(None) => continue,
+                Err(Missing::Newer) => Err(Unreadable::Newer),
+                Err(Missing::Damaged(damage)) => Err(damage.into()),
+                Err(Missing::Failed(_)) => {
+                    verified.unreadable += 1;
+                    continue;
+                }
+            };
+            match checked {
+                Ok(()) => verified.whole += 1,
+                Err(Unreadable::Newer) => verified.left_alone += 1,
+                Err(Unreadable::Damaged(_)) => verified.damaged += 1,
+            }
+        }
+        verified
     }
 
     /// The checked file of an entry.

@@ -7,11 +7,10 @@
 //! still has its name.
 
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 use crate::EntryKey;
-use crate::folders::make_room_for;
+use crate::folders::open_own_file;
 use crate::layout::Layout;
 use crate::storage::{Storage, StorageFile};
 
@@ -42,7 +41,7 @@ pub(crate) fn try_claim(
 ) -> io::Result<Attempt> {
     let path = layout.claim(key);
     for _ in 0..ATTEMPTS {
-        let file = open(storage, layout, &path)?;
+        let file = open_own_file(storage, layout, &path)?;
         if !file.try_lock()? {
             return Ok(Attempt::Busy);
         }
@@ -55,18 +54,6 @@ pub(crate) fn try_claim(
         }
     }
     Err(io::Error::new(io::ErrorKind::ResourceBusy, "the claim's file keeps losing its name"))
-}
-
-fn open(storage: &dyn Storage, layout: &Layout, path: &Path) -> io::Result<Box<dyn StorageFile>> {
-    match storage.open_or_create_file(path) {
-        Err(error)
-            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-        {
-            make_room_for(storage, layout, path)?;
-            storage.open_or_create_file(path)
-        }
-        opened => opened,
-    }
 }
 
 /// Growing waits, so that a short lowering is noticed soon and a long one costs little.

@@ -66,18 +66,35 @@ struct Kept {
     compressor: Compressor<'static>,
 }
 
+/// The level that zstd takes 0 for.
+const DEFAULT_LEVEL: i32 = zstd::DEFAULT_COMPRESSION_LEVEL;
+
 impl Compression {
+    /// What the header of an entry stored so says of its level: 0 where compression is off.
+    pub(crate) const fn level(self) -> i32 {
+        match self {
+            Self::Off => 0,
+            Self::Zstd { level: 0 } => DEFAULT_LEVEL,
+            Self::Zstd { level } => level,
+        }
+    }
+
     /// The stored form of a content: plain where compression is off, fails or gains nothing.
     pub fn encode(self, kind: Kind, content: &[u8]) -> (Encoding, Cow<'_, [u8]>) {
         let plain = (Encoding::Plain, Cow::Borrowed(content));
         let Self::Zstd { level } = self else { return plain };
-        let encoding = match (kind, *DICTIONARY_NUMBER) {
-            (Kind::Ptx, Some(number)) => Encoding::ZstdDictionary(number),
-            _ => Encoding::Zstd,
-        };
         match compress(kind, content, level) {
-            Some(frame) if frame.len() < content.len() => (encoding, Cow::Owned(frame)),
+            Some(frame) if frame.len() < content.len() => (self.encoding(kind), Cow::Owned(frame)),
             _ => plain,
+        }
+    }
+
+    /// What it stores a payload of this kind as, if that gains anything.
+    pub(crate) fn encoding(self, kind: Kind) -> Encoding {
+        match (self, kind, *DICTIONARY_NUMBER) {
+            (Self::Off, ..) => Encoding::Plain,
+            (_, Kind::Ptx, Some(number)) => Encoding::ZstdDictionary(number),
+            _ => Encoding::Zstd,
         }
     }
 }

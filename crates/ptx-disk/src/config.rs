@@ -155,7 +155,8 @@ pub enum Warning {
     /// Another process makes the artifact of this key and takes longer than this one may wait, so
     /// this one makes it too.
     #[error(
-        "waited {waited:?} for another process that makes {key}; this one makes it too (the          longest wait is a setting)"
+        "waited {waited:?} for another process that makes {key}; this one makes it too (the longest \
+         wait is a setting)"
     )]
     GaveUpWaiting {
         /// The key.

@@ -11,18 +11,30 @@ use crate::EntryKey;
 #[non_exhaustive]
 pub enum DiskError {
     /// The file system refused something. The store goes on without it and tries again later.
-    #[error("cannot {operation} `{}`: {source}", path.display())]
+    #[error("cannot {operation} `{}`: {cause}", path.display())]
     Storage {
         /// What was tried.
         operation: &'static str,
         /// On which file or folder.
         path: PathBuf,
-        /// The system's word.
-        source: Arc<io::Error>,
+        /// The system's word, which the message has: no `source`, so that nobody says it twice.
+        cause: Arc<io::Error>,
     },
     /// An earlier failure turned this part of the store off for a while.
-    #[error("the store at `{}` is turned off for now after an earlier failure", root.display())]
+    #[error(
+        "the store at `{}` is turned off for now after an earlier failure, and tries again by \
+         itself", root.display()
+    )]
     Degraded {
+        /// The store's folder.
+        root: PathBuf,
+    },
+    /// Another process trims the store at this moment.
+    #[error(
+        "another process is trimming the store at `{}`: wait for it, or try again later",
+        root.display()
+    )]
+    Trimming {
         /// The store's folder.
         root: PathBuf,
     },
@@ -31,8 +43,8 @@ pub enum DiskError {
     NotWritable,
     /// Writing would leave others too little of the disk.
     #[error(
-        "only {available} bytes are free at `{}`, where {reserve} are left to others: make room, \
-         or lower the bound", root.display()
+        "only {available} bytes are free at `{}`, where {reserve} are left to others and {bytes} are \
+         wanted: make room, or lower PTX_CACHE_FREE_BYTES", root.display()
     )]
     NoRoom {
         /// The store's folder.
@@ -41,6 +53,8 @@ pub enum DiskError {
         available: u64,
         /// What the store leaves free.
         reserve: u64,
+        /// What was to be written.
+        bytes: u64,
     },
     /// What should be the store's folder is a file.
     #[error("the store's path `{}` is not a folder: name another path, or move the file away", path.display())]
@@ -83,7 +97,10 @@ pub enum DiskError {
         expected: &'static str,
     },
     /// An entry is larger than the store keeps.
-    #[error("{key} has {bytes} bytes, more than the {most} that this store keeps in one entry")]
+    #[error(
+        "{key} has {bytes} bytes, more than the {most} that this store keeps in one entry: raise \
+         PTX_CACHE_ENTRY_BYTES"
+    )]
     TooLarge {
         /// The entry's key.
         key: EntryKey,
@@ -109,8 +126,8 @@ pub enum DiskError {
 }
 
 impl DiskError {
-    pub(crate) fn storage(operation: &'static str, path: &Path, source: io::Error) -> Self {
-        Self::Storage { operation, path: path.to_owned(), source: Arc::new(source) }
+    pub(crate) fn storage(operation: &'static str, path: &Path, cause: io::Error) -> Self {
+        Self::Storage { operation, path: path.to_owned(), cause: Arc::new(cause) }
     }
 }
 

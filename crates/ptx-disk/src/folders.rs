@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::OnPath as _;
 use crate::layout::Layout;
-use crate::storage::{FileKind, Storage, write_full};
+use crate::storage::{FileKind, Storage, StorageFile, is_gone, write_full};
 use crate::{DiskError, quarantine};
 
 /// The first line is the signature that backup programs look for.
@@ -70,6 +70,36 @@ fn create_with_parents(storage: &dyn Storage, folder: &Path) -> io::Result<()> {
     }
 }
 
+/// Opens one of the store's own files for reading and writing, and makes it where there is none.
+/// What stands in its place and is no file is set aside.
+///
+/// # Errors
+///
+/// What the storage says.
+pub(crate) fn open_own_file(
+    storage: &dyn Storage,
+    layout: &Layout,
+    path: &Path,
+) -> io::Result<Box<dyn StorageFile>> {
+    let found = match storage.open_or_create_file(path) {
+        Ok(file) => match file.metadata()? {
+            metadata if metadata.kind == FileKind::File => return Ok(file),
+            metadata => metadata,
+        },
+        Err(error) if is_gone(&error) => {
+            make_room_for(storage, layout, path)?;
+            return storage.open_or_create_file(path);
+        }
+        // Folders and links are not opened.
+        Err(error) => match storage.metadata(path) {
+            Ok(metadata) if metadata.kind != FileKind::File => metadata,
+            _ => return Err(error),
+        },
+    };
+    quarantine::set_aside(storage, layout, path, &found)?;
+    storage.open_or_create_file(path)
+}
+
 /// Makes the folders between the store's own and `path`, and the store's own where somebody
 /// removed it. What stands in the way and is no folder is set aside.
 pub(crate) fn make_room_for(storage: &dyn Storage, layout: &Layout, path: &Path) -> io::Result<()> {
@@ -92,9 +122,13 @@ pub(crate) fn make_room_for(storage: &dyn Storage, layout: &Layout, path: &Path)
                     // There is no place to set aside what stands in the place for that.
                     storage.remove_file(folder)?;
                 } else {
-                    quarantine::set_aside(storage, layout, folder, there.identity)?;
+                    quarantine::set_aside(storage, layout, folder, &there)?;
                 }
-                storage.create_folder(folder)?;
+                match storage.create_folder(folder) {
+                    // Another process set it aside as well.
+                    Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                    made => made?,
+                }
             }
             Err(error) => return Err(error),
         }

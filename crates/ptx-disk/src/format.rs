@@ -18,7 +18,7 @@ pub const LONGEST_NAME: usize = 255;
 pub const MOST_ATTRIBUTES: usize = 256;
 
 /// Bytes before the producer.
-const FIXED: usize = 152;
+const FIXED: usize = 156;
 /// Bytes that every version of the format begins with: magic, version, kind, encoding, length.
 const ENVELOPE: usize = 16;
 
@@ -52,6 +52,9 @@ pub struct Header {
     pub cost_nanos: u64,
     /// When it was made, in nanoseconds since 1970.
     pub created_nanos: u64,
+    /// The level of zstd at which the content was last stored, or tried in vain; 0 where it never
+    /// was. It says whether trying again is worth the time, and nothing of how to decode.
+    pub level: i32,
     /// The program that made it.
     pub producer: String,
     /// Whatever else is known.
@@ -118,6 +121,7 @@ impl Header {
         bytes.extend(self.cost_nanos.to_le_bytes());
         bytes.extend(self.created_nanos.to_le_bytes());
         bytes.extend(dictionary.to_le_bytes());
+        bytes.extend(self.level.to_le_bytes());
         bytes.extend(u16::try_from(producer.len()).ok()?.to_le_bytes());
         bytes.extend(u16::try_from(self.attributes.len()).ok()?.to_le_bytes());
         bytes.extend(producer.as_bytes());
@@ -154,6 +158,7 @@ impl Header {
         let cost_nanos = take_u64(&mut rest)?;
         let created_nanos = take_u64(&mut rest)?;
         let dictionary = u32::from_le_bytes(*take(&mut rest)?);
+        let level = i32::from_le_bytes(*take(&mut rest)?);
         let encoding = match (encoding, dictionary) {
             (0, 0) => Encoding::Plain,
             (1, 0) => Encoding::Zstd,
@@ -177,6 +182,7 @@ impl Header {
             content_bytes,
             cost_nanos,
             created_nanos,
+            level,
             producer,
             attributes,
         };

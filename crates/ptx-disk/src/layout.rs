@@ -1,6 +1,7 @@
 //! The names below a store's folder.
 
 use std::path::{Path, PathBuf};
+use std::process;
 
 use crate::{EntryKey, Kind};
 
@@ -83,7 +84,7 @@ impl Layout {
 
     /// A new name for a file to be written.
     pub(crate) fn new_temporary(&self) -> PathBuf {
-        self.root.join(format!("tmp/{:032x}", fastrand::u128(..)))
+        self.temporary().join(new_name(process::id()))
     }
 
     /// The folder of damaged files.
@@ -99,5 +100,28 @@ impl Layout {
     /// Tells backup programs to leave the folder out (see bford.info/cachedir).
     pub(crate) fn tag(&self) -> PathBuf {
         self.root.join("CACHEDIR.TAG")
+    }
+}
+
+/// 32 random hexadecimal digits that no other process gives.
+///
+/// A process that was forked goes on with its parent's random numbers, as do all of its siblings,
+/// and only the number of the process tells them apart.
+pub(crate) fn new_name(process: u32) -> String {
+    format!("{:032x}", fastrand::u128(..) ^ u128::from(process))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_that_share_their_random_numbers_give_other_names() {
+        let name = |process| {
+            fastrand::seed(7);
+            new_name(process)
+        };
+        let names: std::collections::HashSet<String> = (1..1000).map(name).collect();
+        assert_eq!(names.len(), 999);
     }
 }

@@ -3,7 +3,8 @@
 //! A lease is a file that its holder makes, touches again and again, and removes. A waiter that
 //! has seen a lease unchanged for as long as leases last takes it for that of a dead holder, moves
 //! it out of the way and makes its own. Only the waiter's own clock counts, so clocks that
-//! disagree between machines do no harm. A holder that sleeps for longer than a lease lasts may
+//! disagree between machines do no harm, and only the time in which it kept looking: what stopped
+//! the waiter for a while has likely stopped the holder as well. A holder that sleeps for longer than a lease lasts may
 //! lose it; then two processes make the same artifact, and the first one stays.
 
 use std::io;
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::EntryKey;
 use crate::folders::make_room_for;
 use crate::layout::Layout;
-use crate::storage::{FileIdentity, Storage, StorageFile};
+use crate::storage::{FileIdentity, Metadata, Storage, StorageFile};
 
 /// Touches within the time that a lease lasts.
 const HEARTBEATS: u32 = 5;
@@ -26,12 +27,27 @@ pub(crate) struct Lease {
     path: PathBuf,
     identity: FileIdentity,
     released: Arc<(Mutex<bool>, Condvar)>,
-    heart: Option<JoinHandle<()>>,
+    heart: Option<JoinHandle<Box<dyn StorageFile>>>,
 }
 
 /// What a waiter has seen of another's lease.
 #[derive(Default)]
-pub(crate) struct Watch(Option<(FileIdentity, SystemTime, Instant)>);
+pub(crate) struct Watch(Option<Seen>);
+
+struct Seen {
+    identity: FileIdentity,
+    modified: SystemTime,
+    last_look: Instant,
+    /// How long it was watched and did not change.
+    unchanged: Duration,
+}
+
+impl Seen {
+    fn is(&self, file: &Metadata) -> bool {
+        // Systems give the number of a file that is gone to the next one.
+        self.identity == file.identity && self.modified == file.modified
+    }
+}
 
 /// Tries to take the lease on `key`; `None` while another holds it. `watch` is the waiter's memory
 /// between attempts.
@@ -72,14 +88,18 @@ impl Watch {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             seen => seen?,
         };
-        match self.0 {
-            Some((identity, modified, since))
-                if identity == seen.identity && modified == seen.modified =>
-            {
-                Ok(since.elapsed() >= lasts)
+        let now = Instant::now();
+        match &mut self.0 {
+            Some(known) if known.is(&seen) => {
+                let since = now.duration_since(known.last_look).min(lasts / HEARTBEATS);
+                known.unchanged = known.unchanged.saturating_add(since);
+                known.last_look = now;
+                Ok(known.unchanged >= lasts)
             }
             _ => {
-                self.0 = Some((seen.identity, seen.modified, Instant::now()));
+                let Metadata { identity, modified, .. } = seen;
+                let unchanged = Duration::ZERO;
+                self.0 = Some(Seen { identity, modified, last_look: now, unchanged });
                 Ok(false)
             }
         }
@@ -99,9 +119,9 @@ fn break_lease(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         outcome => outcome?,
     }
-    let moved = storage.metadata(&aside)?.identity;
+    let moved = storage.metadata(&aside)?;
     match watch.0.take() {
-        Some((dead, ..)) if dead != moved => storage.rename_new(&aside, path),
+        Some(dead) if !dead.is(&moved) => storage.rename_new(&aside, path),
         _ => storage.remove_file(&aside),
     }
 }
@@ -113,21 +133,37 @@ impl Lease {
         file: Box<dyn StorageFile>,
         lasts: Duration,
     ) -> io::Result<Self> {
-        let identity = file.metadata()?.identity;
         let released = Arc::new((Mutex::new(false), Condvar::new()));
         let until = Arc::clone(&released);
-        let heart = thread::Builder::new().name("ptx-disk lease".to_owned()).spawn(move || {
-            let (released, told) = &*until;
-            let mut done = released.lock().unwrap_or_else(PoisonError::into_inner);
-            while !*done {
-                let wait = told.wait_timeout(done, lasts / HEARTBEATS);
-                done = wait.unwrap_or_else(PoisonError::into_inner).0;
-                // A beat that fails is followed by another.
-                let _ = file.set_modified(SystemTime::now());
-            }
+        let started = file.metadata().and_then(|metadata| {
+            let heart = thread::Builder::new().name("ptx-disk lease".to_owned());
+            let heart = heart.spawn(move || beat(file, &until, lasts / HEARTBEATS))?;
+            Ok((metadata.identity, heart))
+        });
+        let (identity, heart) = started.inspect_err(|_| {
+            // Others would wait for a lease without a heart.
+            let _ = storage.remove_file(&path);
         })?;
         Ok(Self { storage: Arc::clone(storage), path, identity, released, heart: Some(heart) })
     }
+}
+
+/// Touches the file until it is told to stop, and gives it back.
+fn beat(
+    file: Box<dyn StorageFile>,
+    until: &(Mutex<bool>, Condvar),
+    pause: Duration,
+) -> Box<dyn StorageFile> {
+    let (released, told) = until;
+    let mut done = released.lock().unwrap_or_else(PoisonError::into_inner);
+    while !*done {
+        let wait = told.wait_timeout(done, pause);
+        done = wait.unwrap_or_else(PoisonError::into_inner).0;
+        // A beat that fails is followed by another.
+        let _ = file.set_modified(SystemTime::now());
+    }
+    drop(done);
+    file
 }
 
 impl Drop for Lease {
@@ -135,9 +171,8 @@ impl Drop for Lease {
         let (released, told) = &*self.released;
         *released.lock().unwrap_or_else(PoisonError::into_inner) = true;
         told.notify_all();
-        if let Some(heart) = self.heart.take() {
-            let _ = heart.join();
-        }
+        // Held open until the end, so that no other file gets its number.
+        let _file = self.heart.take().map(JoinHandle::join);
         // By now it may be another's.
         if self.storage.metadata(&self.path).is_ok_and(|named| named.identity == self.identity) {
             let _ = self.storage.remove_file(&self.path);

@@ -51,7 +51,7 @@ pub enum Stored {
     KeptNewer,
     /// The store is off or read-only.
     NotWritable,
-    /// It is not kept.
+    /// It is not kept, or may not survive all that it should.
     Failed(DiskError),
 }
 

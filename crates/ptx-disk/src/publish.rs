@@ -4,6 +4,7 @@
 //! one step that replaces nothing. So what stands under a key's name is a whole entry at every
 //! moment, and the first of two writers stays.
 
+use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -16,8 +17,9 @@ use crate::folders::make_room_for;
 use crate::format::Header;
 use crate::layout::Layout;
 use crate::quarantine::set_aside;
-use crate::read::{Found, read};
-use crate::storage::{Storage, StorageFile, write_full};
+use crate::read::{Found, Opened, read};
+use crate::storage::{Storage, StorageFile, is_gone, write_full};
+use crate::totals::{Change, Total};
 use crate::{Attributes, DiskError};
 
 /// Attempts to take a name while other processes take and free it.
@@ -57,6 +59,8 @@ pub(crate) struct Publisher<'a> {
     pub(crate) durability: Durability,
     pub(crate) most_bytes: u64,
     pub(crate) counters: &'a Counters,
+    /// What happened in the entry's folder, also where publishing failed in the end.
+    pub(crate) changes: RefCell<Vec<Change>>,
 }
 
 impl Publisher<'_> {
@@ -64,35 +68,43 @@ impl Publisher<'_> {
     ///
     /// # Errors
     ///
-    /// Where the entry is not there afterwards. Nothing of it is left then, except where the
-    /// storage is too broken to remove a file; that is swept later.
+    /// Where the entry is not there afterwards, or is there and may not survive what it should.
+    /// In the first case nothing of it is left, except where the storage is too broken to remove
+    /// a file; that is swept later.
     pub(crate) fn publish(&self, header: &Header, bytes: &[u8]) -> Result<Outcome, DiskError> {
         let target = self.layout.entry(&header.key);
-        let temporary = self.write_temporary(bytes, None)?;
+        let size = Total::of_file(bytes.len() as u64);
+        let mut temporary = self.write_temporary(bytes, None)?;
         for _ in 0..ATTEMPTS {
             match self.storage.rename_new(&temporary.path, &target) {
                 Ok(()) => {
                     temporary.published();
+                    self.changed(Change::Added(size));
                     self.sync_name(&target)?;
                     return Ok(Outcome::New);
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     match self.compare(header, &target)? {
                         Standing::Stays(outcome) => return Ok(outcome),
-                        Standing::GivesWay => {
-                            self.storage.rename(&temporary.path, &target).on("write", &target)?;
-                            temporary.published();
-                            self.sync_name(&target)?;
-                            return Ok(Outcome::OverImported);
+                        Standing::GivesWay(theirs, old) => {
+                            if self.replace(temporary, &target, &theirs).on("write", &target)? {
+                                self.changed(Change::Removed(old));
+                                self.changed(Change::Added(size));
+                                self.sync_name(&target)?;
+                                return Ok(Outcome::OverImported);
+                            }
+                            temporary = self.write_temporary(bytes, None)?;
                         }
                         Standing::Gone => {}
                     }
                 }
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-                {
+                Err(error) if is_gone(&error) => {
                     make_room_for(self.storage, self.layout, &target)
                         .on("make a folder for", &target)?;
+                    // A writer that slept, or a clock that jumped, looks dead to those who sweep.
+                    if self.storage.metadata(&temporary.path).is_err_and(|error| is_gone(&error)) {
+                        temporary = self.write_temporary(bytes, None)?;
+                    }
                 }
                 Err(error) => return Err(error).on("write", &target),
             }
@@ -101,31 +113,95 @@ impl Publisher<'_> {
         Err(contended).on("write", &target)
     }
 
+    fn changed(&self, change: Change) {
+        self.changes.borrow_mut().push(change);
+    }
+
     /// What to do about the file that stands under the name.
     fn compare(&self, ours: &Header, target: &Path) -> Result<Standing, DiskError> {
         Ok(match read(self.storage, target, &ours.key, self.most_bytes)? {
-            Found::Whole(theirs, _) => {
+            Found::Whole(theirs, opened) => {
                 let kept = theirs.header.content_digest;
                 let imported =
                     |header: &Header| header.attributes.get(Attributes::ORIGIN).is_some();
                 if kept == ours.content_digest {
+                    self.sync_theirs(&*opened.file, target)?;
                     Standing::Stays(Outcome::AlreadyThere)
                 } else if imported(&theirs.header) && !imported(ours) {
-                    Standing::GivesWay
+                    let old = Total::of_file(theirs.bytes().len() as u64);
+                    Standing::GivesWay(opened, old)
                 } else {
                     Standing::Stays(Outcome::Conflicting { kept })
                 }
             }
             Found::NotForUs => Standing::Stays(Outcome::KeptNewer),
             Found::Nothing => Standing::Gone,
-            Found::Damaged(damage, identity) => {
+            Found::Damaged(damage, found) => {
                 tracing::debug!(path = %target.display(), %damage, "setting a damaged entry aside");
-                if set_aside(self.storage, self.layout, target, identity).on("set aside", target)? {
+                if set_aside(self.storage, self.layout, target, &found).on("set aside", target)? {
                     self.counters.quarantined.add();
+                    self.changed(Change::Removed(Total::of(&found)));
                 }
                 Standing::Gone
             }
         })
+    }
+
+    /// Lets the same content that another process wrote survive what ours would: it may have had
+    /// other settings, or may be about to sync.
+    fn sync_theirs(&self, file: &dyn StorageFile, target: &Path) -> Result<(), DiskError> {
+        if self.durability == Durability::None {
+            return Ok(());
+        }
+        match file.sync(self.durability == Durability::Full) {
+            // Windows syncs nothing that is open for reading alone.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
+            synced => synced.on("sync", target)?,
+        }
+        self.sync_name(target)
+    }
+
+    /// Puts a temporary file in the place of the one that was found under a name, if that is
+    /// still there; whether it was.
+    ///
+    /// # Errors
+    ///
+    /// What the storage says.
+    pub(crate) fn replace(
+        &self,
+        temporary: Temporary<'_>,
+        target: &Path,
+        found: &Opened,
+    ) -> io::Result<bool> {
+        let means_found = |path: &Path| match self.storage.metadata(path) {
+            Err(error) if is_gone(&error) => Ok(false),
+            named => named.map(|named| named.identity == found.metadata.identity),
+        };
+        if !means_found(target)? {
+            return Ok(false);
+        }
+        match self.storage.exchange(&temporary.path, target) {
+            Ok(()) => {}
+            Err(error) if is_gone(&error) => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                self.storage.rename(&temporary.path, target)?;
+                temporary.published();
+                return Ok(true);
+            }
+            Err(error) => return Err(error),
+        }
+        // What had the name is temporary now, and goes. Another process may have been faster than
+        // the exchange: then its file gets its name back.
+        let replaced = means_found(&temporary.path)?;
+        if !replaced {
+            match self.storage.exchange(&temporary.path, target) {
+                Err(error) if is_gone(&error) => {
+                    self.storage.rename_new(&temporary.path, target)?;
+                }
+                outcome => outcome?,
+            }
+        }
+        Ok(replaced)
     }
 
     /// Writes a file that has no name yet that a reader knows.
@@ -187,7 +263,8 @@ impl Publisher<'_> {
 
 enum Standing {
     Stays(Outcome),
-    GivesWay,
+    /// Held open, so that no other file is taken for it.
+    GivesWay(Opened, Total),
     Gone,
 }
 

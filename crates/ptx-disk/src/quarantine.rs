@@ -3,12 +3,12 @@
 //! The number of places is fixed and a file takes one at random, so what is set aside is bounded
 //! without anybody counting it.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::Path;
 
 use crate::folders;
 use crate::layout::{Layout, QUARANTINE_PLACES};
-use crate::storage::{FileIdentity, FileKind, Storage};
+use crate::storage::{FileKind, Metadata, Storage, is_gone};
 
 /// Places to try before the file is removed instead: one may hold a folder, which no file
 /// replaces.
@@ -24,21 +24,25 @@ pub(crate) fn set_aside(
     storage: &dyn Storage,
     layout: &Layout,
     path: &Path,
-    damaged: FileIdentity,
+    damaged: &Metadata,
 ) -> io::Result<bool> {
     let found = match storage.metadata(path) {
-        Err(error) if gone(&error) => return Ok(false),
+        Err(error) if is_gone(&error) => return Ok(false),
         found => found?,
     };
-    if found.identity != damaged {
+    if !found.is_still(damaged) {
         return Ok(false);
     }
     let first = fastrand::u32(..QUARANTINE_PLACES);
     for attempt in 0..ATTEMPTS {
         let place = layout.quarantine(first + attempt);
+        if found.kind == FileKind::Folder {
+            // A folder replaces no file.
+            let _ = storage.remove_file(&place);
+        }
         let mut outcome = storage.rename(path, &place);
-        if outcome.as_ref().is_err_and(gone) {
-            if storage.metadata(path).is_err_and(|error| gone(&error)) {
+        if outcome.as_ref().is_err_and(is_gone) {
+            if storage.metadata(path).is_err_and(|error| is_gone(&error)) {
                 return Ok(false);
             }
             let _ = folders::make_room_for(storage, layout, &place);
@@ -49,31 +53,22 @@ pub(crate) fn set_aside(
         }
     }
     if found.kind == FileKind::Folder {
-        return Err(io::Error::other("a folder stands where a file should be"));
+        return Err(io::Error::other("a folder stands where a file should be: remove it"));
     }
     storage.remove_file(path).map(|()| true)
 }
 
 /// The name may have come to mean a new, good file between the look and the rename. Then that
 /// file goes back.
-fn stayed_the_same(
-    storage: &dyn Storage,
-    path: &Path,
-    place: &Path,
-    damaged: FileIdentity,
-) -> bool {
+fn stayed_the_same(storage: &dyn Storage, path: &Path, place: &Path, damaged: &Metadata) -> bool {
     match storage.metadata(place) {
-        Ok(moved) if moved.identity != damaged => {
+        Ok(moved) if !moved.is_still(damaged) => {
             // Where the name is taken again the newer file stays.
             let _ = storage.rename_new(place, path);
             false
         }
         _ => true,
     }
-}
-
-fn gone(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! another process does to it later can matter. (A mapping would be cheaper by a copy, and would
 //! kill this process when another one, or a file server, cuts the file short.)
 
-use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -14,7 +13,7 @@ use ptx_key::Digest;
 use crate::error::OnPath as _;
 use crate::format::{Header, LONGEST_HEADER, LONGEST_PAYLOAD, Unreadable};
 use crate::storage::{
-    FileIdentity, FileKind, Metadata, Storage, StorageFile, is_medium_error, read_full,
+    FileKind, Metadata, Storage, StorageFile, is_gone, is_medium_error, read_full,
 };
 use crate::{Damage, DiskError, Entry, EntryKey, Kind, Payload};
 
@@ -26,8 +25,8 @@ pub(crate) enum Found {
     Nothing,
     /// A file of a newer release, or one larger than this store is set to read. It stays.
     NotForUs,
-    /// Something that should not be there.
-    Damaged(Damage, FileIdentity),
+    /// Something that should not be there, as it was when it was opened.
+    Damaged(Damage, Metadata),
 }
 
 /// An entry as it is stored.
@@ -39,8 +38,7 @@ pub(crate) struct Stored {
 
 /// The file that an entry was read from.
 pub(crate) struct Opened {
-    pub(crate) identity: FileIdentity,
-    pub(crate) modified: SystemTime,
+    pub(crate) metadata: Metadata,
     pub(crate) file: Box<dyn StorageFile>,
 }
 
@@ -58,21 +56,20 @@ pub(crate) fn read(
 ) -> Result<Found, DiskError> {
     let file = match storage.open_file(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
-        // A file stands in the place of the folder; publishing sets it aside.
-        Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(Found::Nothing),
+        // What stands in the place of the folder is set aside by publishing.
+        Err(error) if is_gone(&error) => return Ok(Found::Nothing),
         Err(error) => {
             // Links and sockets cannot be opened at all.
             return match storage.metadata(path) {
                 Ok(there) if there.kind != FileKind::File => {
-                    Ok(Found::Damaged(Damage::NotAFile, there.identity))
+                    Ok(Found::Damaged(Damage::NotAFile, there))
                 }
                 _ => Err(error).on("open", path),
             };
         }
     };
     let metadata = file.metadata().on("look at", path)?;
-    let damaged = |damage| Ok(Found::Damaged(damage, metadata.identity));
+    let damaged = |damage| Ok(Found::Damaged(damage, metadata));
     if metadata.kind != FileKind::File {
         return damaged(Damage::NotAFile);
     }
@@ -93,10 +90,7 @@ pub(crate) fn read(
     };
     bytes.truncate(count);
     match Stored::check(bytes, key, most_bytes) {
-        Ok(stored) => {
-            let Metadata { identity, modified, .. } = metadata;
-            Ok(Found::Whole(Box::new(stored), Opened { identity, modified, file }))
-        }
+        Ok(stored) => Ok(Found::Whole(Box::new(stored), Opened { metadata, file })),
         Err(Unreadable::Newer) => Ok(Found::NotForUs),
         Err(Unreadable::Damaged(damage)) => damaged(damage),
     }
@@ -136,15 +130,21 @@ impl Stored {
         self.bytes.get(self.payload_at..).unwrap_or_default()
     }
 
-    /// Checks the content's own digest too, which loading need not.
-    pub(crate) fn verify(&self) -> Result<(), Damage> {
+    /// Checks the content's own digest too, which loading need not; `Newer` where the encoding
+    /// needs a newer release.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong.
+    pub(crate) fn verify(&self) -> Result<(), Unreadable> {
         match self.entry()? {
+            None => Err(Unreadable::Newer),
             Some(entry)
-                if Digest::of_bytes(entry.payload.as_bytes()) != self.header.content_digest =>
+                if Digest::of_bytes(entry.payload.as_bytes()) == self.header.content_digest =>
             {
-                Err(Damage::Decoding)
+                Ok(())
             }
-            _ => Ok(()),
+            Some(_) => Err(Damage::Decoding.into()),
         }
     }
 

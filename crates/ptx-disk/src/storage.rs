@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 pub use faulty::{FaultyStorage, Operation};
 pub use memory::{MemoryStorage, Survival};
@@ -76,6 +76,13 @@ pub trait Storage: fmt::Debug + Send + Sync + 'static {
     ///
     /// What the system says.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Gives two files each other's names, in one step.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where the file system has no such step; otherwise what the system says.
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()>;
 
     /// Takes a file's name away. Those who have it open go on reading it.
     ///
@@ -178,6 +185,21 @@ pub struct Metadata {
     pub access: Access,
 }
 
+impl Metadata {
+    /// Whether this is the file that `seen` was, and nobody changed it since. Systems give the
+    /// number of a file that is gone to the next one, so the number alone does not tell.
+    pub(crate) fn is_still(&self, seen: &Self) -> bool {
+        let facts = |file: &Self| (file.length, file.modified);
+        let same = self.identity == seen.identity && self.kind == seen.kind;
+        same && (self.kind == FileKind::Folder || facts(self) == facts(seen))
+    }
+
+    /// Whether a clock that was wrong gave it its time of last change.
+    pub(crate) fn is_ahead_of(&self, now: SystemTime) -> bool {
+        self.modified.duration_since(now).is_ok_and(|ahead| ahead > LIKELY_SKEW)
+    }
+}
+
 /// Device and inode. Where the system tells neither, two equal values mean that nothing
 /// contradicts that the files are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -206,6 +228,17 @@ pub struct FileSystem {
     pub total: u64,
     /// The kind of network file system, where it is one that this crate knows.
     pub network: Option<&'static str>,
+}
+
+/// How far ahead a time of last change may be before the clock that gave it counts as wrong.
+const LIKELY_SKEW: Duration = Duration::from_secs(60 * 60);
+
+/// Gives a file from the future the present time, if that can be; what it is then.
+pub(crate) fn restart_clock(file: &dyn StorageFile, seen: Metadata, now: SystemTime) -> Metadata {
+    if !seen.is_ahead_of(now) {
+        return seen;
+    }
+    file.set_modified(now).and_then(|()| file.metadata()).unwrap_or(seen)
 }
 
 /// Fills `buffer` from `offset` on, in as many reads as the system makes of it; how many bytes
@@ -239,6 +272,19 @@ pub(crate) fn write_full(file: &dyn StorageFile, bytes: &[u8], offset: u64) -> i
         }
     }
     Ok(())
+}
+
+/// Whether nothing has the name: nothing is there, or a file stands where a folder above should be.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// The names in a folder; none where there is no such folder.
+pub(crate) fn names_in(storage: &dyn Storage, folder: &Path) -> io::Result<Vec<OsString>> {
+    match storage.list(folder) {
+        Err(error) if is_gone(&error) => Ok(Vec::new()),
+        names => names,
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ pub use inventory::{Imported, Verified};
 pub use recompress::Recompressed;
 
 use std::fmt;
-use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,13 +24,15 @@ use crate::folders::prepare_root;
 use crate::layers::Layer;
 use crate::layout::Layout;
 use crate::read::{Found, Opened, read};
-use crate::storage::{OsStorage, Storage};
-use crate::totals::{Change, Total};
-use crate::{DiskError, EntryKey, Load, Mode};
+use crate::storage::{OsStorage, Storage, is_gone};
+use crate::totals::{Change, Total, record};
+use crate::{DiskError, Durability, EntryKey, Load, Mode};
 
 /// Failures in a row that leave reading on: one file that cannot be read says little about the
 /// others, while a failed write says that the next will fail as well.
 const TOLERATED_READ_FAILURES: u32 = 2;
+/// Attempts to record what waits when a store is closed, each of about two milliseconds.
+const LAST_ATTEMPTS: u32 = 20;
 /// The time between two notes that an entry is in use.
 const USE_NOTED_EVERY: Duration = Duration::from_secs(60 * 60);
 
@@ -65,6 +66,16 @@ impl Open {
     }
 }
 
+impl Drop for Open {
+    fn drop(&mut self) {
+        let pending = self.pending.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // What cannot be recorded now is counted when its folder is trimmed.
+        let _ = (0..LAST_ATTEMPTS)
+            .take_while(|_| !pending.is_empty())
+            .find(|_| !matches!(record(&*self.storage, &self.layout, pending), Ok(None)));
+    }
+}
+
 impl DiskStore {
     /// Opens a store on the machine's file system. Nothing is listed or read; a folder that is
     /// missing is made.
@@ -77,6 +88,11 @@ impl DiskStore {
     /// tries again later.
     pub fn open(config: Config) -> Result<Self, DiskError> {
         let storage = if config.shared { OsStorage::for_group() } else { OsStorage::new() };
+        let mut config = config;
+        for layer in &mut config.layers {
+            // The path is the caller's. One that leads nowhere is said when it is opened.
+            *layer = std::fs::canonicalize(&*layer).unwrap_or_else(|_| layer.clone());
+        }
         Self::open_on(Arc::new(storage), config)
     }
 
@@ -121,6 +137,12 @@ impl DiskStore {
         };
         let create = config.mode == Mode::ReadWrite;
         let prepared = prepare_root(&*open.storage, &open.layout, create, config.shared);
+        if create && config.durability == Durability::Full {
+            // The folders above may be as new as the store. Those of others were there before.
+            for above in root.ancestors().skip(1) {
+                let _ = open.storage.sync_folder(above);
+            }
+        }
         if let Ok(facts) = open.storage.file_system(&root)
             && let Some(kind) = facts.network
         {
@@ -134,8 +156,8 @@ impl DiskStore {
         Ok(store)
     }
 
-    /// The entry of `key`, from the store's own folder or else from a layer. Takes no lock; writes nothing unless the file is damaged, except for a
-    /// new time of last change once an hour.
+    /// The entry of `key`, from the store's own folder or else from a layer. Takes no lock; writes
+    /// nothing unless the file is damaged, except for a new time of last change once an hour.
     pub fn load(&self, key: impl Into<EntryKey>) -> Load {
         let key = key.into();
         let loaded = match &self.open {
@@ -167,9 +189,9 @@ impl DiskStore {
             Err(error) => return Load::Failed(self.read_failed(open, error)),
         };
         open.reading.succeeded();
-        let (damage, identity) = match found {
+        let (damage, metadata) = match found {
             Found::Nothing => return Load::Miss,
-            Found::Damaged(damage, identity) => (damage, identity),
+            Found::Damaged(damage, metadata) => (damage, metadata),
             Found::NotForUs => {
                 self.counters.left_alone.add();
                 return Load::Miss;
@@ -183,10 +205,10 @@ impl DiskStore {
                     self.counters.left_alone.add();
                     return Load::Miss;
                 }
-                Err(damage) => (damage, opened.identity),
+                Err(damage) => (damage, opened.metadata),
             },
         };
-        self.quarantine(open, &path, damage, identity);
+        self.quarantine(open, key, damage, &metadata);
         Load::Damaged(damage)
     }
 
@@ -197,7 +219,9 @@ impl DiskStore {
             return;
         }
         let now = SystemTime::now();
-        if now.duration_since(opened.modified).is_ok_and(|since| since >= USE_NOTED_EVERY) {
+        // A note from a clock that was ahead is as bad as one from long ago.
+        let since = now.duration_since(opened.metadata.modified);
+        if since.unwrap_or_else(|ahead| ahead.duration()) >= USE_NOTED_EVERY {
             // Where it cannot be noted the entry only looks unused.
             let _ = opened.file.set_modified(now);
         }
@@ -214,18 +238,16 @@ impl DiskStore {
         };
         let key = key.into();
         let path = open.layout.entry(&key);
-        let length = open.storage.metadata(&path).map_or(0, |metadata| metadata.length);
-        match open.storage.remove_file(&path) {
-            Ok(()) => {
-                self.account(open, key.folder(), Change::Removed(Total::of_file(length)));
+        // Looked at first, for its size: what appears in between is of a later writer.
+        let found = open.storage.metadata(&path);
+        let removed = found.and_then(|found| open.storage.remove_file(&path).map(|()| found));
+        match removed {
+            Ok(found) => {
+                self.account(open, key.folder(), &[Change::Removed(Total::of(&found))]);
                 self.counters.removed.add();
                 Ok(true)
             }
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                Ok(false)
-            }
+            Err(error) if is_gone(&error) => Ok(false),
             Err(error) => {
                 self.counters.write_failures.add();
                 Err(error).on("remove", &path)

@@ -1,11 +1,13 @@
-//! Removes what dead processes left behind.
+//! Removes what dead processes left behind, and entries that nobody used for long.
 
+use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::layout::Layout;
-use crate::storage::{FileKind, Storage};
+use crate::storage::{FileKind, Metadata, Storage, names_in, restart_clock};
+use crate::totals::Total;
 
 /// Removes files older than `age` from the folder where files are written before they are
 /// published; how many. A live writer needs its file for moments.
@@ -53,6 +55,32 @@ pub(crate) fn sweep_claims(
     sweep(storage, &layout.claims(first_byte), age, now, remove)
 }
 
+/// Entries that one sweep looks at, so that it costs a write the same however many there are.
+const MOST_ENTRIES: usize = 32;
+
+/// Removes entries that nobody used for `age`, of a few in one of their folders; what each took.
+///
+/// # Errors
+///
+/// Where the folder cannot be listed.
+pub(crate) fn sweep_entries(
+    storage: &dyn Storage,
+    layout: &Layout,
+    folder: u8,
+    age: Duration,
+    now: SystemTime,
+) -> io::Result<Vec<Total>> {
+    let mut removed = Vec::new();
+    let folder = layout.entries(folder);
+    let names = fastrand::choose_multiple(names_in(storage, &folder)?, MOST_ENTRIES);
+    for (path, metadata) in older_than(storage, &folder, names, age, now) {
+        if storage.remove_file(&path).is_ok() {
+            removed.push(Total::of(&metadata));
+        }
+    }
+    Ok(removed)
+}
+
 fn sweep(
     storage: &dyn Storage,
     folder: &Path,
@@ -60,21 +88,34 @@ fn sweep(
     now: SystemTime,
     remove: impl Fn(&Path) -> bool,
 ) -> io::Result<u64> {
-    let names = match storage.list(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        names => names?,
-    };
-    let mut removed = 0;
+    let old = older_than(storage, folder, names_in(storage, folder)?, age, now);
+    Ok(old.iter().filter(|(path, _)| remove(path)).count() as u64)
+}
+
+/// The files of these names in a folder that nobody changed for `age`.
+fn older_than(
+    storage: &dyn Storage,
+    folder: &Path,
+    names: Vec<OsString>,
+    age: Duration,
+    now: SystemTime,
+) -> Vec<(PathBuf, Metadata)> {
+    let mut old = Vec::new();
     for name in names {
         let path = folder.join(name);
         let Ok(metadata) = storage.metadata(&path) else { continue };
-        // A time in the future comes from another clock and says nothing.
-        let old = now.duration_since(metadata.modified).is_ok_and(|elapsed| elapsed >= age);
-        if old && metadata.kind == FileKind::File && remove(&path) {
-            removed += 1;
+        if metadata.kind != FileKind::File {
+            continue;
+        }
+        if metadata.is_ahead_of(now) {
+            // It would never grow old. Where the time cannot be set it stays, as if in use.
+            let _ = storage.open_file(&path).map(|file| restart_clock(&*file, metadata, now));
+        }
+        if now.duration_since(metadata.modified).is_ok_and(|elapsed| elapsed >= age) {
+            old.push((path, metadata));
         }
     }
-    Ok(removed)
+    old
 }
 
 #[cfg(test)]

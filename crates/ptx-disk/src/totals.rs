@@ -4,15 +4,15 @@
 //! All totals stand in one small file, under one lock that is held for microseconds. A writer that
 //! does not get it soon keeps its change for its next write. A process that dies between writing
 //! an entry and recording it leaves a total that is off by that entry; trimming a folder counts it
-//! anew.
+//! anew, without losing what others record meanwhile.
 
 use std::io;
 use std::thread;
 use std::time::Duration;
 
-use crate::folders::make_room_for;
+use crate::folders::open_own_file;
 use crate::layout::Layout;
-use crate::storage::{Storage, read_full, write_full};
+use crate::storage::{FileKind, Metadata, Storage, names_in, read_full, write_full};
 
 /// Folders that entries are spread over, by the first byte of the key.
 pub(crate) const FOLDERS: usize = 256;
@@ -24,6 +24,11 @@ const SLOT: usize = 16;
 const FILE: usize = MAGIC.len() + FOLDERS * SLOT;
 /// The longest wait for the lock is about the sum of these.
 const WAITS: [u64; 6] = [20, 50, 100, 200, 500, 1000];
+
+/// More than any folder holds, in entries or bytes: a file that says so is damaged.
+const MOST: i64 = 1 << 56;
+/// A folder that nobody has counted may hold something.
+const UNKNOWN: Total = Total { entries: 1, bytes: 0 };
 
 /// Entries and what they take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +42,11 @@ impl Total {
     /// One file of this length.
     pub(crate) fn of_file(length: u64) -> Self {
         Self { entries: 1, bytes: length.div_ceil(BLOCK).saturating_mul(BLOCK) }
+    }
+
+    /// What a file takes; nothing for what is no file, and was never counted.
+    pub(crate) fn of(found: &Metadata) -> Self {
+        if found.kind == FileKind::File { Self::of_file(found.length) } else { Self::default() }
     }
 
     pub(crate) fn plus(self, other: Self) -> Self {
@@ -54,34 +64,89 @@ impl Total {
     }
 }
 
+/// What the file says of one folder. It is below zero for a moment where an entry was removed
+/// before its writer recorded it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Balance {
+    entries: i64,
+    bytes: i64,
+}
+
+impl Balance {
+    /// `None` for what no folder holds, such as the all ones of one that nobody counted.
+    fn read(slot: &[u8; SLOT]) -> Option<Self> {
+        let [e0, e1, e2, e3, e4, e5, e6, e7, b0, b1, b2, b3, b4, b5, b6, b7] = *slot;
+        let entries = i64::from_le_bytes([e0, e1, e2, e3, e4, e5, e6, e7]);
+        let bytes = i64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7]);
+        let possible = |number: i64| (-MOST..=MOST).contains(&number);
+        let counted = possible(entries) && possible(bytes) && (entries, bytes) != (-1, -1);
+        counted.then_some(Self { entries, bytes })
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            entries: self.entries.saturating_add(other.entries),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            entries: self.entries.saturating_sub(other.entries),
+            bytes: self.bytes.saturating_sub(other.bytes),
+        }
+    }
+
+    fn total(self) -> Total {
+        let positive = |number| u64::try_from(number).unwrap_or(0);
+        Total { entries: positive(self.entries), bytes: positive(self.bytes) }
+    }
+}
+
+impl From<Total> for Balance {
+    fn from(total: Total) -> Self {
+        let signed = |number| i64::try_from(number).unwrap_or(MOST);
+        Self { entries: signed(total.entries), bytes: signed(total.bytes) }
+    }
+}
+
 /// Something that happened in one folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Added(Total),
     Removed(Total),
-    /// The folder was counted.
-    Counted(Total),
+    /// The folder was counted, while the file said `before`. What others record between the
+    /// counting and this stays recorded.
+    Counted {
+        before: Option<Balance>,
+        found: Total,
+    },
 }
 
 /// The totals as they stand in the file. `None` is a folder that nobody has counted yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Totals([Option<Total>; FOLDERS]);
+pub(crate) struct Totals([Option<Balance>; FOLDERS]);
 
 impl Totals {
     /// The sum over the folders that are known.
     pub(crate) fn sum(&self) -> Total {
-        self.0.iter().flatten().fold(Total::default(), |sum, total| sum.plus(*total))
+        self.0.iter().flatten().fold(Total::default(), |sum, balance| sum.plus(balance.total()))
     }
 
     /// Folders that hold something, or may; the fullest last.
     pub(crate) fn filled(&self) -> Vec<u8> {
         let folders = (0..=u8::MAX).zip(&self.0);
         let mut filled: Vec<(u8, Total)> = folders
-            .map(|(folder, total)| (folder, total.unwrap_or(Total { entries: 1, bytes: 0 })))
+            .map(|(folder, balance)| (folder, balance.map_or(UNKNOWN, Balance::total)))
             .filter(|(_, total)| total.entries > 0 || total.bytes > 0)
             .collect();
         filled.sort_by_key(|(_, total)| total.bytes);
         filled.into_iter().map(|(folder, _)| folder).collect()
+    }
+
+    /// Folders that nobody has counted.
+    fn unknown(&self) -> impl Iterator<Item = u8> {
+        (0..=u8::MAX).zip(&self.0).filter(|(_, total)| total.is_none()).map(|(folder, _)| folder)
     }
 
     fn read(bytes: &[u8]) -> Self {
@@ -89,11 +154,8 @@ impl Totals {
         if let Some(slots) = bytes.strip_prefix(MAGIC)
             && bytes.len() == FILE
         {
-            for (total, slot) in totals.iter_mut().zip(slots.as_chunks::<SLOT>().0) {
-                let [e0, e1, e2, e3, e4, e5, e6, e7, b0, b1, b2, b3, b4, b5, b6, b7] = *slot;
-                let entries = u64::from_le_bytes([e0, e1, e2, e3, e4, e5, e6, e7]);
-                let bytes = u64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7]);
-                *total = (entries != u64::MAX).then_some(Total { entries, bytes });
+            for (balance, slot) in totals.iter_mut().zip(slots.as_chunks().0) {
+                *balance = Balance::read(slot);
             }
         }
         Self(totals)
@@ -101,9 +163,9 @@ impl Totals {
 
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        for total in &self.0 {
-            let unknown = Total { entries: u64::MAX, bytes: u64::MAX };
-            let Total { entries, bytes: taken } = total.unwrap_or(unknown);
+        for balance in &self.0 {
+            let unknown = Balance { entries: -1, bytes: -1 };
+            let Balance { entries, bytes: taken } = balance.unwrap_or(unknown);
             bytes.extend(entries.to_le_bytes());
             bytes.extend(taken.to_le_bytes());
         }
@@ -115,7 +177,8 @@ impl Totals {
 /// to be had, and nothing changed.
 ///
 /// A folder that was never counted is counted, and each call counts one more of them, so that a
-/// store whose file was lost knows itself again after a few hundred writes.
+/// store whose file was lost knows itself again after a few hundred writes. One that cannot be
+/// listed stays unknown.
 ///
 /// # Errors
 ///
@@ -125,14 +188,7 @@ pub(crate) fn record(
     layout: &Layout,
     changes: &[(u8, Change)],
 ) -> io::Result<Option<Totals>> {
-    let path = layout.totals();
-    let file = match storage.open_or_create_file(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            make_room_for(storage, layout, &path)?;
-            storage.open_or_create_file(&path)?
-        }
-        opened => opened?,
-    };
+    let file = open_own_file(storage, layout, &layout.totals())?;
     for wait in WAITS {
         match file.try_lock() {
             Ok(true) => break,
@@ -148,17 +204,27 @@ pub(crate) fn record(
     before.truncate(length);
     let mut totals = Totals::read(&before);
     for (folder, change) in changes {
-        let Some(total) = totals.0.get_mut(usize::from(*folder)) else { continue };
-        *total = match (*total, *change) {
-            (_, Change::Counted(counted)) => Some(counted),
-            (Some(known), Change::Added(added)) => Some(known.plus(added)),
-            (Some(known), Change::Removed(removed)) => Some(known.minus(removed)),
-            (None, _) => Some(count(storage, layout, *folder)?),
+        let Some(balance) = totals.0.get_mut(usize::from(*folder)) else { continue };
+        *balance = match (*balance, *change) {
+            (Some(known), Change::Counted { before: Some(before), found }) => {
+                Some(known.minus(before).plus(found.into()))
+            }
+            (_, Change::Counted { found, .. }) => Some(found.into()),
+            (Some(known), Change::Added(added)) => Some(known.plus(added.into())),
+            (Some(known), Change::Removed(removed)) => Some(known.minus(removed.into())),
+            // It is counted below, with all that happened in it.
+            (None, _) => None,
         };
     }
-    let unknown = (0..=u8::MAX).zip(&mut totals.0).find(|(_, total)| total.is_none());
-    if let Some((folder, total)) = unknown {
-        *total = Some(count(storage, layout, folder)?);
+    let named = |folder: u8| changes.iter().any(|(named, _)| *named == folder);
+    let unknown: Vec<u8> = totals.unknown().collect();
+    let others: Vec<u8> = unknown.iter().copied().filter(|folder| !named(*folder)).collect();
+    // At random, so that one that cannot be listed keeps no other from being counted.
+    let other = fastrand::choice(others);
+    for folder in unknown.into_iter().filter(|folder| named(*folder)).chain(other) {
+        if let Some(balance) = totals.0.get_mut(usize::from(folder)) {
+            *balance = count(storage, layout, folder).ok().map(Balance::from);
+        }
     }
     let after = totals.to_bytes();
     if before.len() == after.len() {
@@ -173,15 +239,21 @@ pub(crate) fn record(
     Ok(Some(totals))
 }
 
+/// What the file says of one folder, without its lock; `None` where it says nothing.
+pub(crate) fn known(storage: &dyn Storage, layout: &Layout, folder: u8) -> Option<Balance> {
+    let file = storage.open_file(&layout.totals()).ok()?;
+    let mut bytes = vec![0; FILE];
+    let length = read_full(&*file, &mut bytes, 0).ok()?;
+    bytes.truncate(length);
+    Totals::read(&bytes).0.get(usize::from(folder)).copied().flatten()
+}
+
 /// Counts one folder.
 fn count(storage: &dyn Storage, layout: &Layout, folder: u8) -> io::Result<Total> {
     let folder = layout.entries(folder);
-    let names = match storage.list(&folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Total::default()),
-        names => names?,
-    };
+    let names = names_in(storage, &folder)?;
     let files = names.iter().filter_map(|name| storage.metadata(&folder.join(name)).ok());
-    Ok(files.fold(Total::default(), |sum, file| sum.plus(Total::of_file(file.length))))
+    Ok(files.fold(Total::default(), |sum, file| sum.plus(Total::of(&file))))
 }
 
 #[cfg(test)]

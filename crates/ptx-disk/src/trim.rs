@@ -10,10 +10,13 @@ use std::time::{Duration, SystemTime};
 
 use ptx_eviction::{Budgets, Curve, Retainer};
 
-use crate::format::{Header, LONGEST_HEADER};
+use crate::Damage;
+use crate::format::{Header, LONGEST_HEADER, Unreadable};
 use crate::layout::Layout;
-use crate::storage::{FileKind, Storage, StorageFile, read_full};
-use crate::totals::Total;
+use crate::storage::{
+    FileKind, Metadata, Storage, StorageFile, names_in, read_full, restart_clock,
+};
+use crate::totals::{Change, Total, known};
 
 /// The idle time in which an entry loses half of its worth.
 const HALF_LIFE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -25,9 +28,11 @@ const FIRST_READ: usize = 4096;
 pub struct Bounds {
     /// Bytes on the medium, each file rounded up to blocks of 4,096.
     pub bytes: u64,
-    /// Entries, since file systems run out of inodes as well.
+    /// Entries, since file systems run out of inodes as well. A key that was lowered within the
+    /// last day has an empty file for its claim beside its entry.
     pub entries: u64,
-    /// How long an entry stays that nobody uses.
+    /// How long an entry stays that nobody uses. Trimming sees to it, and writing looks at a few
+    /// entries now and then.
     pub age: Duration,
     /// Free bytes that the store leaves to others, but at most a twentieth of the file system.
     pub free_bytes: u64,
@@ -72,16 +77,21 @@ impl Trimmed {
 pub(crate) struct Candidate {
     path: PathBuf,
     folder: u8,
+    /// As it was when it was judged.
+    metadata: Metadata,
     size: Total,
-    worth: f64,
+    /// `None` where only a newer release can tell.
+    worth: Option<f64>,
     family: u64,
     idle: Duration,
 }
 
 impl Candidate {
-    /// The first byte of its key, and so the folder that it is in.
-    pub(crate) fn folder(&self) -> u8 {
-        self.folder
+    /// Whether it went. One that was used or replaced since it was judged stays.
+    fn remove(&self, storage: &dyn Storage) -> bool {
+        let named = storage.metadata(&self.path);
+        named.is_ok_and(|named| named.is_still(&self.metadata))
+            && storage.remove_file(&self.path).is_ok()
     }
 
     /// What it takes.
@@ -90,7 +100,14 @@ impl Candidate {
     }
 }
 
-/// The entries in one folder.
+/// What is in one folder.
+pub(crate) struct Counted {
+    pub(crate) candidates: Vec<Candidate>,
+    /// What the folder's total is to be.
+    pub(crate) change: Change,
+}
+
+/// The entries in one folder, counted.
 ///
 /// # Errors
 ///
@@ -100,17 +117,16 @@ pub(crate) fn candidates(
     layout: &Layout,
     folder: u8,
     now: SystemTime,
-) -> io::Result<Vec<Candidate>> {
+) -> io::Result<Counted> {
     let path = layout.entries(folder);
-    let names = match storage.list(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        names => names?,
-    };
+    let before = known(storage, layout, folder);
+    let names = names_in(storage, &path)?;
     let mut candidates: Vec<Candidate> =
         names.iter().filter_map(|name| candidate(storage, path.join(name), folder, now)).collect();
     // The order of names in a folder is the file system's; equals are chosen by name.
     candidates.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(candidates)
+    let found = candidates.iter().fold(Total::default(), |sum, one| sum.plus(one.size));
+    Ok(Counted { candidates, change: Change::Counted { before, found } })
 }
 
 fn candidate(
@@ -128,31 +144,47 @@ fn candidate(
     if metadata.kind != FileKind::File {
         return None;
     }
-    let header = file.ok().and_then(|file| header(&*file, metadata.length));
+    let (metadata, header) = match file {
+        Ok(file) => {
+            // One from the future would never grow old.
+            let metadata = restart_clock(&*file, metadata, now);
+            (metadata, header(&*file, metadata.length))
+        }
+        Err(_) => (metadata, Err(Damage::Medium.into())),
+    };
     let idle = now.duration_since(metadata.modified).unwrap_or_default();
-    // What cannot be read is worth nothing to us.
-    let cost = header.as_ref().map_or(0, |header| header.cost_nanos);
-    let family = header.map_or(0, |header| {
-        let family = header.attributes.family();
-        family.map_or_else(|| key_prefix(header.key.as_bytes()), |family| family.prefix())
-    });
     let halvings = idle.as_secs_f64() / HALF_LIFE.as_secs_f64();
-    let worth = Duration::from_nanos(cost).as_secs_f64() * (-halvings).exp2();
-    Some(Candidate { path, folder, size: Total::of_file(metadata.length), worth, family, idle })
+    let aged = |nanos| Duration::from_nanos(nanos).as_secs_f64() * (-halvings).exp2();
+    let (worth, family) = match &header {
+        Ok(header) => {
+            let family = header.attributes.family().map(|family| family.prefix());
+            let family = family.unwrap_or_else(|| key_prefix(header.key.as_bytes()));
+            (Some(aged(header.cost_nanos)), family)
+        }
+        Err(Unreadable::Newer) => (None, metadata.identity.inode),
+        // What cannot be read is worth nothing.
+        Err(Unreadable::Damaged(_)) => (Some(0.0), 0),
+    };
+    let size = Total::of_file(metadata.length);
+    Some(Candidate { path, folder, metadata, size, worth, family, idle })
 }
 
 fn key_prefix(key: &[u8; 32]) -> u64 {
     ptx_key::Digest::from_bytes(*key).prefix()
 }
 
-fn header(file: &dyn StorageFile, length: u64) -> Option<Header> {
-    [FIRST_READ, LONGEST_HEADER].into_iter().find_map(|most| {
+fn header(file: &dyn StorageFile, length: u64) -> Result<Header, Unreadable> {
+    let read = |most: usize| {
         let most = usize::try_from(length).map_or(most, |length| length.min(most));
         let mut bytes = vec![0; most];
-        let count = read_full(file, &mut bytes, 0).ok()?;
+        let count = read_full(file, &mut bytes, 0).map_err(|_| Damage::Medium)?;
         bytes.truncate(count);
-        Header::read(&bytes).ok().map(|(header, _)| header)
-    })
+        Header::read(&bytes).map(|(header, _)| header)
+    };
+    match read(FIRST_READ) {
+        Err(Unreadable::Damaged(Damage::CutShort)) => read(LONGEST_HEADER),
+        outcome => outcome,
+    }
 }
 
 /// Removes those that are too old, and of the others those worth least, until what stays of them
@@ -169,7 +201,7 @@ pub(crate) fn evict(
     let mut leaving = least_worth(rest, budget);
     leaving.truncate(most);
     let gone = old.into_iter().chain(leaving);
-    gone.filter(|candidate| storage.remove_file(&candidate.path).is_ok())
+    gone.filter(|candidate| candidate.remove(storage))
         .map(|candidate| (candidate.folder, candidate.size))
         .collect()
 }
@@ -180,10 +212,15 @@ fn least_worth(candidates: Vec<Candidate>, budget: Total) -> Vec<Candidate> {
     if total.bytes <= budget.bytes && total.entries <= budget.entries {
         return Vec::new();
     }
+    let known: Vec<f64> = candidates.iter().filter_map(|candidate| candidate.worth).collect();
+    #[expect(clippy::cast_precision_loss, reason = "a mean needs few digits")]
+    let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
+    // The entries of a newer release are worth as much to it as ours are to us.
+    let worth = |one: &Candidate| one.worth.unwrap_or(mean);
     let entries: Vec<ptx_eviction::Entry> = candidates
         .iter()
         .map(|candidate| ptx_eviction::Entry {
-            worth: candidate.worth,
+            worth: worth(candidate),
             bytes: candidate.size.bytes,
             family: candidate.family,
             pinned: false,
@@ -203,7 +240,7 @@ fn least_worth(candidates: Vec<Candidate>, budget: Total) -> Vec<Candidate> {
     let leaving = candidates.into_iter().zip(stays).filter(|(_, stays)| !stays);
     let mut leaving: Vec<Candidate> = leaving.map(|(candidate, _)| candidate).collect();
     #[expect(clippy::cast_precision_loss, reason = "an order by density needs few digits")]
-    let density = |one: &Candidate| one.worth / one.size.bytes.max(1) as f64;
+    let density = |one: &Candidate| worth(one) / one.size.bytes.max(1) as f64;
     leaving.sort_by(|a, b| density(a).total_cmp(&density(b)));
     leaving
 }

@@ -16,6 +16,7 @@ fn header() -> Header {
         content_bytes: 7,
         cost_nanos: 12_000_000,
         created_nanos: 1_700_000_000_000_000_000,
+        level: -5,
         producer: "a back end 1.4".to_owned(),
         attributes,
     }
@@ -37,7 +38,7 @@ fn any_header() -> impl Strategy<Value = Header> {
     ];
     let kind = prop_oneof![Just(Kind::Ptx), Just(Kind::Cubin)];
     let attributes = btree_map("[a-zé/]{1,20}", vec(any::<u8>(), 0..200), 0..8);
-    let numbers = (0..=LONGEST_PAYLOAD, 0..=LONGEST_PAYLOAD, any::<u64>(), any::<u64>());
+    let numbers = (0..=LONGEST_PAYLOAD, 0..=LONGEST_PAYLOAD, any::<[u64; 2]>(), any::<i32>());
     let digests = any::<[[u8; 32]; 3]>();
     (kind, encoding, digests, numbers, "[ -~é]{0,60}", attributes).prop_map(
         |(kind, encoding, digests, numbers, producer, named)| {
@@ -52,8 +53,9 @@ fn any_header() -> impl Strategy<Value = Header> {
                 content_digest: Digest::from_bytes(digests[2]),
                 stored_bytes: numbers.0,
                 content_bytes: numbers.1,
-                cost_nanos: numbers.2,
-                created_nanos: numbers.3,
+                cost_nanos: numbers.2[0],
+                created_nanos: numbers.2[1],
+                level: numbers.3,
                 producer,
                 attributes,
             }
@@ -130,13 +132,13 @@ fn a_sealed_header_that_contradicts_itself_is_damaged() {
     damaged(&|bytes| bytes[144] = 1); // a dictionary for a plain payload
     damaged(&|bytes| bytes[119] = 1); // more stored bytes than any payload has
     damaged(&|bytes| bytes[127] = 1); // the same for the content
-    damaged(&|bytes| bytes[148] = 200); // a producer that reaches over the attributes
-    damaged(&|bytes| bytes[150] = 1); // fewer attributes than there are
-    damaged(&|bytes| bytes[150] = 3); // more
-    damaged(&|bytes| bytes[151] = 0xff); // far more
-    damaged(&|bytes| bytes[152] = 0xff); // a producer that is not UTF-8
-    damaged(&|bytes| bytes[172] = b'z'); // attributes out of order
-    damaged(&|bytes| bytes[189..195].copy_from_slice(b"kernel")); // a name twice
+    damaged(&|bytes| bytes[152] = 200); // a producer that reaches over the attributes
+    damaged(&|bytes| bytes[154] = 1); // fewer attributes than there are
+    damaged(&|bytes| bytes[154] = 3); // more
+    damaged(&|bytes| bytes[155] = 0xff); // far more
+    damaged(&|bytes| bytes[156] = 0xff); // a producer that is not UTF-8
+    damaged(&|bytes| bytes[176] = b'z'); // attributes out of order
+    damaged(&|bytes| bytes[193..199].copy_from_slice(b"kernel")); // a name twice
 }
 
 #[test]
@@ -173,9 +175,9 @@ fn the_fields_stand_where_the_specification_says() {
     assert_eq!(bytes[120..128], 7_u64.to_le_bytes());
     assert_eq!(bytes[128..136], 12_000_000_u64.to_le_bytes());
     assert_eq!(bytes[136..144], 1_700_000_000_000_000_000_u64.to_le_bytes());
-    assert_eq!(bytes[144..152], [0, 0, 0, 0, 14, 0, 2, 0]);
-    assert_eq!(&bytes[152..166], b"a back end 1.4");
-    assert_eq!(&bytes[166..183], b"\x06\0\x05\0\0\0kernelsaxpy");
-    assert_eq!(&bytes[183..201], b"\x06\0\x06\0\0\0targetsm_90a");
-    assert_eq!(bytes.len(), 201 + 32);
+    assert_eq!(bytes[144..156], [0, 0, 0, 0, 0xFB, 0xFF, 0xFF, 0xFF, 14, 0, 2, 0]);
+    assert_eq!(&bytes[156..170], b"a back end 1.4");
+    assert_eq!(&bytes[170..187], b"\x06\0\x05\0\0\0kernelsaxpy");
+    assert_eq!(&bytes[187..205], b"\x06\0\x06\0\0\0targetsm_90a");
+    assert_eq!(bytes.len(), 205 + 32);
 }

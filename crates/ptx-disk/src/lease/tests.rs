@@ -1,6 +1,6 @@
 use super::*;
 use crate::Kind;
-use crate::storage::MemoryStorage;
+use crate::storage::{FaultyStorage, MemoryStorage, Operation};
 
 /// Long enough that a heart which beats is never taken for dead on a busy machine.
 const LASTS: Duration = Duration::from_secs(1);
@@ -77,8 +77,12 @@ fn a_new_lease_taken_away_by_mistake_comes_back() {
     let path = fixture.layout.lease(&fixture.key);
     let lease = fixture.attempt(&mut Watch::default()).unwrap();
     // A waiter that still remembers the dead lease which was here before.
-    let dead = FileIdentity { device: 9, inode: 9 };
-    let mut watch = Watch(Some((dead, SystemTime::UNIX_EPOCH, Instant::now())));
+    let mut watch = Watch(Some(Seen {
+        identity: FileIdentity { device: 9, inode: 9 },
+        modified: SystemTime::UNIX_EPOCH,
+        last_look: Instant::now(),
+        unchanged: LASTS,
+    }));
     break_lease(&fixture.memory, &fixture.layout, &path, &mut watch).unwrap();
     assert!(fixture.attempt(&mut Watch::default()).is_none(), "it is still held");
     drop(lease);
@@ -95,4 +99,50 @@ fn a_holder_that_lost_its_lease_does_not_remove_the_next_one() {
     drop(first);
     assert!(fixture.memory.files().contains_key(&path));
     drop(second);
+}
+
+#[test]
+fn a_waiter_that_was_stopped_does_not_take_the_lease_of_a_holder_that_was_stopped_with_it() {
+    let fixture = fixture();
+    let path = fixture.layout.lease(&fixture.key);
+    make_room_for(&fixture.memory, &fixture.layout, &path).unwrap();
+    drop(fixture.memory.create_file(&path).unwrap());
+    let lasts = Duration::from_millis(30);
+    let mut watch = Watch::default();
+    let mut is_dead = || watch.is_dead(&fixture.memory, &path, lasts).unwrap();
+    assert!(!is_dead());
+    thread::sleep(lasts * 3);
+    assert!(!is_dead(), "the holder had no time to give a sign of life");
+    for _ in 0..HEARTBEATS {
+        thread::sleep(lasts / HEARTBEATS);
+        if is_dead() {
+            return;
+        }
+    }
+    panic!("it was watched for long enough");
+}
+
+#[test]
+fn a_new_lease_that_got_the_number_of_the_dead_one_comes_back() {
+    let fixture = fixture();
+    let path = fixture.layout.lease(&fixture.key);
+    let lease = fixture.attempt(&mut Watch::default()).unwrap();
+    let identity = fixture.memory.metadata(&path).unwrap().identity;
+    let (modified, last_look) = (SystemTime::UNIX_EPOCH, Instant::now());
+    let mut watch = Watch(Some(Seen { identity, modified, last_look, unchanged: LASTS }));
+    break_lease(&fixture.memory, &fixture.layout, &path, &mut watch).unwrap();
+    assert!(fixture.memory.files().contains_key(&path), "it is still held");
+    drop(lease);
+}
+
+#[test]
+fn a_lease_that_cannot_be_held_is_not_left_behind() {
+    let fixture = fixture();
+    let faulty = FaultyStorage::new(Arc::new(fixture.memory.clone()), |operation| {
+        (operation == Operation::FileMetadata).then(|| io::Error::from_raw_os_error(5))
+    });
+    let storage: Arc<dyn Storage> = Arc::new(faulty);
+    let held = try_lease(&storage, &fixture.layout, &fixture.key, LASTS, &mut Watch::default());
+    assert!(held.is_err());
+    assert!(fixture.memory.files().is_empty());
 }

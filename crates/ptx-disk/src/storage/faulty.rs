@@ -20,6 +20,7 @@ pub enum Operation {
     Metadata,
     Rename,
     RenameNew,
+    Exchange,
     RemoveFile,
     List,
     SyncFolder,
@@ -34,7 +35,7 @@ pub enum Operation {
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::CreateFolder,
         Self::CreateFile,
         Self::OpenFile,
@@ -42,6 +43,7 @@ impl Operation {
         Self::Metadata,
         Self::Rename,
         Self::RenameNew,
+        Self::Exchange,
         Self::RemoveFile,
         Self::List,
         Self::SyncFolder,
@@ -125,6 +127,11 @@ impl Storage for FaultyStorage {
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.ask(Operation::RenameNew)?;
         self.inner.rename_new(from, to)
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        self.ask(Operation::Exchange)?;
+        self.inner.exchange(one, other)
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {

@@ -1,8 +1,9 @@
 //! A file system in memory that knows what a crash would leave of it.
 
+mod state;
 mod survival;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
@@ -12,7 +13,8 @@ use std::time::SystemTime;
 
 pub use survival::Survival;
 
-use super::{Access, FileIdentity, FileKind, FileSystem, Metadata, Storage, StorageFile};
+use super::{FileSystem, Metadata, Storage, StorageFile};
+use state::State;
 
 /// A file system in memory, for tests. Clones share it.
 ///
@@ -23,26 +25,6 @@ use super::{Access, FileIdentity, FileKind, FileSystem, Metadata, Storage, Stora
 #[derive(Clone, Default)]
 pub struct MemoryStorage {
     state: Arc<Mutex<State>>,
-}
-
-#[derive(Clone, Default)]
-struct State {
-    names: BTreeMap<PathBuf, u64>,
-    synced_names: BTreeMap<PathBuf, u64>,
-    files: HashMap<u64, Node>,
-    locks: HashMap<u64, u64>,
-    last_number: u64,
-    operations: u64,
-    stop_after: Option<u64>,
-    room: Option<(u64, u64)>,
-}
-
-#[derive(Clone)]
-struct Node {
-    folder: bool,
-    bytes: Vec<u8>,
-    synced_bytes: Vec<u8>,
-    modified: SystemTime,
 }
 
 impl MemoryStorage {
@@ -123,94 +105,6 @@ impl MemoryStorage {
     }
 }
 
-impl State {
-    fn new_number(&mut self) -> u64 {
-        self.last_number += 1;
-        self.last_number
-    }
-
-    fn new_node(&mut self, folder: bool) -> u64 {
-        let number = self.new_number();
-        let modified = SystemTime::now();
-        let node = Node { folder, bytes: Vec::new(), synced_bytes: Vec::new(), modified };
-        self.files.insert(number, node);
-        number
-    }
-
-    /// Counts an operation; an error once the process is dead.
-    fn operation(&mut self) -> io::Result<()> {
-        self.operations += 1;
-        match self.stop_after {
-            Some(last) if self.operations > last => Err(io::Error::other("the process is dead")),
-            _ => Ok(()),
-        }
-    }
-
-    fn dies_in_this_operation(&self) -> bool {
-        self.stop_after.is_some_and(|last| self.operations == last + 1)
-    }
-
-    fn number(&self, path: &Path) -> io::Result<u64> {
-        self.names.get(path).copied().ok_or_else(|| {
-            let parent = path.parent().and_then(|parent| self.names.get(parent));
-            match parent.and_then(|number| self.files.get(number)) {
-                Some(node) if !node.folder => io::ErrorKind::NotADirectory.into(),
-                _ => io::ErrorKind::NotFound.into(),
-            }
-        })
-    }
-
-    fn node(&mut self, number: u64) -> io::Result<&mut Node> {
-        self.files.get_mut(&number).ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-
-    fn add(&mut self, path: &Path, folder: bool) -> io::Result<u64> {
-        if self.names.contains_key(path) {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        self.folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        let number = self.new_node(folder);
-        self.names.insert(path.to_owned(), number);
-        Ok(number)
-    }
-
-    fn folder(&mut self, path: &Path) -> io::Result<()> {
-        let number = self.number(path)?;
-        if self.node(number)?.folder { Ok(()) } else { Err(io::ErrorKind::NotADirectory.into()) }
-    }
-
-    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        self.number(from)?;
-        self.folder(to.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        if let Some(number) = self.names.get(to).copied()
-            && self.node(number)?.folder
-        {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        let moved: Vec<PathBuf> =
-            self.names.keys().filter(|path| path.starts_with(from)).cloned().collect();
-        for path in moved {
-            let behind = path.strip_prefix(from).map_err(io::Error::other)?;
-            let new = if behind.as_os_str().is_empty() { to.to_owned() } else { to.join(behind) };
-            if let Some(number) = self.names.remove(&path) {
-                self.names.insert(new, number);
-            }
-        }
-        Ok(())
-    }
-
-    fn metadata(&mut self, number: u64) -> io::Result<Metadata> {
-        let node = self.node(number)?;
-        Ok(Metadata {
-            kind: if node.folder { FileKind::Folder } else { FileKind::File },
-            length: node.bytes.len() as u64,
-            modified: node.modified,
-            identity: FileIdentity { device: 1, inode: number },
-            access: Access { mine: true, writable_by_all: false },
-        })
-    }
-}
-
 impl Storage for MemoryStorage {
     fn create_folder(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state();
@@ -265,6 +159,12 @@ impl Storage for MemoryStorage {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         state.rename(from, to)
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.operation()?;
+        state.exchange(one, other)
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -46,6 +47,22 @@ impl OsStorage {
         system::set_file_mode(&mut options, if self.for_group { 0o660 } else { 0o600 });
         options
     }
+
+    /// Makes a file that is not there.
+    fn make(self, path: &Path, options: &mut OpenOptions) -> io::Result<Box<dyn StorageFile>> {
+        let file = patiently(|| options.create_new(true).open(path))?;
+        if self.for_group
+            && let Err(error) = system::change_mode(&file, 0o660)
+        {
+            let _ = fs::remove_file(path);
+            return Err(error);
+        }
+        opened(Ok(file))
+    }
+}
+
+fn opened(file: io::Result<File>) -> io::Result<Box<dyn StorageFile>> {
+    Ok(Box::new(OsFile { file: file?, locked: AtomicBool::new(false) }))
 }
 
 impl Storage for OsStorage {
@@ -53,41 +70,29 @@ impl Storage for OsStorage {
         let mut builder = DirBuilder::new();
         system::set_folder_mode(&mut builder, 0o700);
         builder.create(path)?;
-        if self.for_group { system::change_mode(path, 0o2770) } else { Ok(()) }
+        if self.for_group { system::change_folder_mode(path, 0o2770) } else { Ok(()) }
     }
 
     fn create_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
-        let file = patiently(|| self.options().write(true).create_new(true).open(path))?;
-        if self.for_group {
-            system::change_mode(path, 0o660)?;
-        }
-        Ok(Box::new(OsFile(file)))
+        self.make(path, self.options().write(true))
     }
 
     fn open_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
-        Ok(Box::new(OsFile(patiently(|| self.options().read(true).open(path))?)))
+        opened(patiently(|| self.options().read(true).open(path)))
     }
 
     fn open_or_create_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
         let existing = patiently(|| self.options().read(true).write(true).open(path));
         match existing {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            other => return Ok(Box::new(OsFile(other?))),
+            other => return opened(other),
         }
-        let made = self.options().read(true).write(true).create_new(true).open(path);
-        match made {
-            Ok(file) => {
-                if self.for_group {
-                    system::change_mode(path, 0o660)?;
-                }
-                Ok(Box::new(OsFile(file)))
-            }
+        match self.make(path, self.options().read(true).write(true)) {
             // Another process was first.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let file = patiently(|| self.options().read(true).write(true).open(path))?;
-                Ok(Box::new(OsFile(file)))
+                opened(patiently(|| self.options().read(true).write(true).open(path)))
             }
-            Err(error) => Err(error),
+            made => made,
         }
     }
 
@@ -121,6 +126,15 @@ impl Storage for OsStorage {
                 patiently(|| fs::rename(from, to))
             }
             Err(error) => Err(error),
+        }
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        match patiently(|| system::exchange(one, other)) {
+            Err(error) if unavailable(&error) => {
+                Err(io::Error::new(io::ErrorKind::Unsupported, error))
+            }
+            outcome => outcome,
         }
     }
 
@@ -167,32 +181,48 @@ fn patiently<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 }
 
 #[derive(Debug)]
-struct OsFile(File);
+struct OsFile {
+    file: File,
+    locked: AtomicBool,
+}
+
+impl Drop for OsFile {
+    fn drop(&mut self) {
+        // A process that was forked meanwhile has the file open as well, and closing it here
+        // would leave the lock to that process for as long as it lives.
+        if *self.locked.get_mut() {
+            let _ = self.file.unlock();
+        }
+    }
+}
 
 impl StorageFile for OsFile {
     fn metadata(&self) -> io::Result<Metadata> {
-        Ok(translate(&self.0.metadata()?))
+        Ok(translate(&self.file.metadata()?))
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        system::read_at(&self.0, buffer, offset)
+        system::read_at(&self.file, buffer, offset)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        system::write_at(&self.0, bytes, offset)
+        system::write_at(&self.file, bytes, offset)
     }
 
     fn sync(&self, everything: bool) -> io::Result<()> {
-        if everything { self.0.sync_all() } else { self.0.sync_data() }
+        if everything { self.file.sync_all() } else { self.file.sync_data() }
     }
 
     fn set_modified(&self, time: SystemTime) -> io::Result<()> {
-        self.0.set_modified(time)
+        system::set_modified(&self.file, time)
     }
 
     fn try_lock(&self) -> io::Result<bool> {
-        match self.0.try_lock() {
-            Ok(()) => Ok(true),
+        match self.file.try_lock() {
+            Ok(()) => {
+                self.locked.store(true, Ordering::Relaxed);
+                Ok(true)
+            }
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) if system::has_no_locks(&error) => {
                 Err(io::Error::new(io::ErrorKind::Unsupported, error))

@@ -56,6 +56,15 @@ fn keeps_the_contract(storage: &dyn Storage, root: &Path) {
     let lost = storage.rename_new(&at("one"), &at("none/x")).unwrap_err();
     assert_eq!(lost.kind(), ErrorKind::NotFound);
 
+    drop(storage.create_file(&at("two")).unwrap());
+    let (one, two) = (storage.metadata(&at("one")).unwrap(), storage.metadata(&at("two")).unwrap());
+    storage.exchange(&at("one"), &at("two")).unwrap();
+    assert_eq!(storage.metadata(&at("one")).unwrap().identity, two.identity);
+    assert_eq!(storage.metadata(&at("two")).unwrap().identity, one.identity);
+    let missing = storage.exchange(&at("one"), &at("none")).unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
+    storage.remove_file(&at("two")).unwrap();
+
     let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
     let lock = storage.open_or_create_file(&at("lock")).unwrap();
     lock.set_modified(long_ago).unwrap();

@@ -9,6 +9,7 @@ use super::{DiskStore, Open};
 use crate::claim::{Attempt, Waits, try_claim};
 use crate::lease::{Watch, try_lease};
 use crate::outcome::Held;
+use crate::storage::Metadata;
 use crate::{Claim, ClaimGuard, DiskError, EntryKey, Load, Warning};
 
 impl DiskStore {
@@ -33,6 +34,9 @@ impl DiskStore {
         let deadline = Instant::now().checked_add(self.config.longest_claim_wait);
         let mut waits = Waits::new();
         let mut watch = Watch::default();
+        let path = open.layout.entry(key);
+        // What stands under the name and is of no use to us: a file of a newer release, say.
+        let mut useless: Option<Metadata> = None;
         loop {
             if !open.writing.is_open(Instant::now) {
                 self.counters.refused.add();
@@ -47,8 +51,13 @@ impl DiskStore {
                 }
             };
             // The holder may have published between the caller's load and this claim.
-            if let Load::Hit(entry) = self.load_open(open, key) {
-                return Claim::Published(entry);
+            let there = open.storage.metadata(&path).ok();
+            let is_useless = there.zip(useless).is_some_and(|(there, seen)| there.is_still(&seen));
+            if !is_useless {
+                if let Load::Hit(entry) = self.load_open(open, key) {
+                    return Claim::Published(entry);
+                }
+                useless = there;
             }
             if let Some(held) = attempt {
                 return Claim::Held(ClaimGuard { _held: held });

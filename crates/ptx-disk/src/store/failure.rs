@@ -1,30 +1,28 @@
 //! What happens when the file system fails, or has changed what was written.
 
-use std::path::Path;
 use std::time::Instant;
 
 use super::{DiskStore, Open};
 use crate::quarantine::set_aside;
-use crate::storage::FileIdentity;
-use crate::{Damage, DiskError, Mode, Warning};
+use crate::storage::Metadata;
+use crate::totals::{Change, Total};
+use crate::{Damage, DiskError, EntryKey, Mode, Warning};
 
 impl DiskStore {
-    pub(super) fn quarantine(
-        &self,
-        open: &Open,
-        path: &Path,
-        damage: Damage,
-        identity: FileIdentity,
-    ) {
+    pub(super) fn quarantine(&self, open: &Open, key: &EntryKey, damage: Damage, found: &Metadata) {
+        let path = open.layout.entry(key);
         tracing::debug!(path = %path.display(), %damage, "a damaged entry");
         if self.config.mode != Mode::ReadWrite || !open.writing.is_open(Instant::now) {
             return;
         }
-        match set_aside(&*open.storage, &open.layout, path, identity) {
-            Ok(true) => self.counters.quarantined.add(),
+        match set_aside(&*open.storage, &open.layout, &path, found) {
+            Ok(true) => {
+                self.counters.quarantined.add();
+                self.account(open, key.folder(), &[Change::Removed(Total::of(found))]);
+            }
             Ok(false) => {}
             Err(error) => {
-                self.write_failed(&DiskError::storage("set aside", path, error), true);
+                self.write_failed(&DiskError::storage("set aside", &path, error), true);
             }
         }
     }

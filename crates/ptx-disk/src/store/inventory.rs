@@ -5,10 +5,11 @@ use std::path::Path;
 use super::{DiskStore, Open};
 use crate::bundle::{FIXED, Index, Missing, order};
 use crate::error::OnPath as _;
-use crate::layout::Layout;
+use crate::format::{Header, Unreadable};
+use crate::layout::{Layout, new_name};
 use crate::publish::Outcome;
 use crate::read::{Found, Stored, read};
-use crate::storage::{StorageFile, write_full};
+use crate::storage::{StorageFile, names_in, write_full};
 use crate::{Attributes, Bundle, DiskError, EntryKey};
 
 /// What verifying found.
@@ -17,7 +18,7 @@ use crate::{Attributes, Bundle, DiskError, EntryKey};
 pub struct Verified {
     /// Entries that are what was written, their content's digest included.
     pub whole: u64,
-    /// Damaged ones, set aside where the store may write.
+    /// Damaged ones, set aside where the store may write; those of a bundle stay.
     pub damaged: u64,
     /// Files of newer releases, and those too large for this store's settings.
     pub left_alone: u64,
@@ -35,7 +36,8 @@ pub struct Imported {
     pub already_there: u64,
     /// Entries that the store has with other content, which stayed.
     pub kept: u64,
-    /// Entries of the bundle that are damaged or of a newer release.
+    /// Entries of the bundle that are damaged, of a newer release, too large for this store's
+    /// settings, or with no room in the header for their origin.
     pub unusable: u64,
 }
 
@@ -51,10 +53,7 @@ impl DiskStore {
         let mut keys = Vec::new();
         for folder in 0..=u8::MAX {
             let path = open.layout.entries(folder);
-            let names = match open.storage.list(&path) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                names => names.on("list", &path)?,
-            };
+            let names = names_in(&*open.storage, &path).on("list", &path)?;
             keys.extend(names.iter().filter_map(|name| Layout::key(name.to_str()?)));
         }
         keys.sort_by(|a, b| order(a).cmp(&order(b)));
@@ -70,8 +69,7 @@ impl DiskStore {
         let mut verified = Verified::default();
         let Some(open) = &self.open else { return Ok(verified) };
         for key in self.keys()? {
-            let path = open.layout.entry(&key);
-            let (damage, identity) = match self.read_stored(open, &key) {
+            let (damage, metadata) = match self.read_stored(open, &key) {
                 Ok(Found::Nothing) => continue,
                 Ok(Found::NotForUs) => {
                     verified.left_alone += 1;
@@ -82,16 +80,20 @@ impl DiskStore {
                         verified.whole += 1;
                         continue;
                     }
-                    Err(damage) => (damage, opened.identity),
+                    Err(Unreadable::Newer) => {
+                        verified.left_alone += 1;
+                        continue;
+                    }
+                    Err(Unreadable::Damaged(damage)) => (damage, opened.metadata),
                 },
-                Ok(Found::Damaged(damage, identity)) => (damage, identity),
+                Ok(Found::Damaged(damage, metadata)) => (damage, metadata),
                 Err(_) => {
                     verified.unreadable += 1;
                     continue;
                 }
             };
             verified.damaged += 1;
-            self.quarantine(open, &path, damage, identity);
+            self.quarantine(open, &key, damage, &metadata);
         }
         Ok(verified)
     }
@@ -123,13 +125,15 @@ impl DiskStore {
         };
         let storage = &*open.storage;
         let folder = path.parent().unwrap_or(path);
-        let temporary = folder.join(format!(".{:032x}", fastrand::u128(..)));
+        let temporary = folder.join(format!(".{}", new_name(std::process::id())));
         let file = storage.create_file(&temporary).on("create", &temporary)?;
         let written = self.write_bundle(open, &*file, name, chosen);
         let outcome = written.on("write", &temporary).and_then(|index| {
             let index = index.ok_or_else(bad_name)?;
             file.sync(true).on("sync", &temporary)?;
             storage.rename(&temporary, path).on("write", path)?;
+            // It is the caller's folder, and the bundle is whole without this.
+            let _ = storage.sync_folder(folder);
             Ok(index.entries.len() as u64)
         });
         if outcome.is_err() {
@@ -175,15 +179,16 @@ impl DiskStore {
         let mut imported = Imported::default();
         let open = self.writable().ok_or(DiskError::NotWritable)?;
         for key in bundle.keys() {
-            let stored = match bundle.stored(key, self.config.most_entry_bytes) {
-                Ok(Some(stored)) if stored.verify().is_ok() => stored,
+            let file = match bundle.stored(key, self.config.most_entry_bytes) {
+                Ok(Some(stored)) if stored.verify().is_ok() => with_origin(&stored, bundle.name()),
                 Err(Missing::Failed(error)) => return Err(error),
-                _ => {
-                    imported.unusable += 1;
-                    continue;
-                }
+                _ => None,
             };
-            match self.import_one(open, bundle.name(), &stored)? {
+            let Some((header, bytes)) = file else {
+                imported.unusable += 1;
+                continue;
+            };
+            match self.publish(open, &header, &bytes)? {
                 Outcome::New | Outcome::OverImported => imported.added += 1,
                 Outcome::AlreadyThere => imported.already_there += 1,
                 Outcome::Conflicting { .. } | Outcome::KeptNewer => imported.kept += 1,
@@ -191,12 +196,13 @@ impl DiskStore {
         }
         Ok(imported)
     }
+}
 
-    fn import_one(&self, open: &Open, name: &str, stored: &Stored) -> Result<Outcome, DiskError> {
-        let mut header = stored.header.clone();
-        header.attributes.set(Attributes::ORIGIN, name);
-        let mut file = header.to_bytes().ok_or(DiskError::AttributesTooLong { key: header.key })?;
-        file.extend_from_slice(stored.payload());
-        self.publish(open, &header, &file)
-    }
+/// The file of an imported entry; `None` where its header has no room for the origin.
+fn with_origin(stored: &Stored, origin: &str) -> Option<(Header, Vec<u8>)> {
+    let mut header = stored.header.clone();
+    header.attributes.set(Attributes::ORIGIN, origin);
+    let mut file = header.to_bytes()?;
+    file.extend_from_slice(stored.payload());
+    Some((header, file))
 }

@@ -2,6 +2,7 @@
 
 use super::{DiskStore, Open};
 use crate::error::OnPath as _;
+use crate::format::{Encoding, Header};
 use crate::publish::Publisher;
 use crate::read::{Found, Opened, Stored, read};
 use crate::totals::{Change, Total};
@@ -23,16 +24,25 @@ impl DiskStore {
     /// content, its digest and all that is known of an entry stay; other processes may read and
     /// write meanwhile.
     ///
+    /// Each entry remembers the level that was tried, so a second call at the same level or a
+    /// lower one compresses only what was written since.
+    ///
     /// # Errors
     ///
     /// Where a folder cannot be listed or an entry cannot be written. Those before it are done.
     pub fn recompress(&self, compression: Compression) -> Result<Recompressed, DiskError> {
         let mut saved = Recompressed::default();
         let Some(open) = self.writable() else { return Ok(saved) };
+        if compression == Compression::Off {
+            return Ok(saved);
+        }
         for key in self.keys()? {
             let path = open.layout.entry(&key);
             let found = read(&*open.storage, &path, &key, self.config.most_entry_bytes);
             let Ok(Found::Whole(stored, opened)) = found else { continue };
+            if was_tried(&stored.header, compression) {
+                continue;
+            }
             let bytes = self.store_smaller(open, &key, &stored, &opened, compression)?;
             saved.entries += u64::from(bytes > 0);
             saved.bytes += bytes;
@@ -51,46 +61,59 @@ impl DiskStore {
     ) -> Result<u64, DiskError> {
         // What does not decode is for loading or verifying to find.
         let Ok(Some(entry)) = stored.entry() else { return Ok(0) };
-        let content = entry.payload.as_bytes();
-        let (encoding, payload) = compression.encode(key.kind(), content);
-        if payload.len() > stored.payload().len() / 20 * 19 {
-            return Ok(0);
-        }
+        let (encoding, payload) = compression.encode(key.kind(), entry.payload.as_bytes());
         let mut header = stored.header.clone();
-        header.encoding = encoding;
-        header.stored_digest = ptx_key::Digest::of_bytes(&payload);
-        header.stored_bytes = payload.len() as u64;
-        let mut file = header.to_bytes().ok_or(DiskError::AttributesTooLong { key: *key })?;
-        file.extend_from_slice(&payload);
-        let publisher = Publisher {
-            storage: &*open.storage,
-            layout: &open.layout,
-            durability: self.config.durability,
-            most_bytes: self.config.most_entry_bytes,
-            counters: &self.counters,
+        header.level = compression.level();
+        let gains = payload.len() <= stored.payload().len() / 20 * 19;
+        let payload = if gains {
+            header.encoding = encoding;
+            header.stored_digest = ptx_key::Digest::of_bytes(&payload);
+            header.stored_bytes = payload.len() as u64;
+            &*payload
+        } else {
+            // The old payload, which remembers that this was tried.
+            stored.payload()
         };
-        if !publisher.replace(key, &file, opened)? {
-            return Ok(0);
-        }
-        let (before, after) = (stored.bytes().len() as u64, file.len() as u64);
-        self.account(open, key.folder(), Change::Removed(Total::of_file(before)));
-        self.account(open, key.folder(), Change::Added(Total::of_file(after)));
-        Ok(before.saturating_sub(after))
+        let mut file = header.to_bytes().ok_or(DiskError::AttributesTooLong { key: *key })?;
+        file.extend_from_slice(payload);
+        let publisher = self.publisher(open);
+        let replaced = publisher.replace_stored(key, stored, &file, opened);
+        // Without trimming: who asked for this trims exactly afterwards, or has no need to.
+        let _ = self.note_changes(open, key.folder(), &publisher.changes.take());
+        let saved = (stored.bytes().len() as u64).saturating_sub(file.len() as u64);
+        Ok(if replaced? { saved } else { 0 })
     }
+}
+
+/// Whether the entry's payload is what `compression` would give, or was found not to gain by it.
+fn was_tried(header: &Header, compression: Compression) -> bool {
+    let by_this_release = match header.encoding {
+        Encoding::ZstdDictionary(_) => header.encoding == compression.encoding(header.key.kind()),
+        Encoding::Plain | Encoding::Zstd => true,
+    };
+    header.level != 0 && header.level >= compression.level() && by_this_release
 }
 
 impl Publisher<'_> {
     /// Puts `bytes` in the place of the file that was opened, if it is still there; whether it
     /// was. The time of its last use stays.
-    fn replace(&self, key: &EntryKey, bytes: &[u8], opened: &Opened) -> Result<bool, DiskError> {
+    fn replace_stored(
+        &self,
+        key: &EntryKey,
+        stored: &Stored,
+        bytes: &[u8],
+        opened: &Opened,
+    ) -> Result<bool, DiskError> {
         let target = self.layout.entry(key);
-        let temporary = self.write_temporary(bytes, Some(opened.modified))?;
-        let named = self.storage.metadata(&target);
-        if !named.is_ok_and(|named| named.identity == opened.identity) {
+        let temporary = self.write_temporary(bytes, Some(opened.metadata.modified))?;
+        if !self.replace(temporary, &target, opened).on("write", &target)? {
             return Ok(false);
         }
-        self.storage.rename(&temporary.path, &target).on("write", &target)?;
-        temporary.published();
+        let size = |bytes: &[u8]| Total::of_file(bytes.len() as u64);
+        let (before, after) = (size(stored.bytes()), size(bytes));
+        if before != after {
+            self.changes.borrow_mut().extend([Change::Removed(before), Change::Added(after)]);
+        }
         self.sync_name(&target)?;
         Ok(true)
     }

@@ -1,12 +1,15 @@
 //! Keeping to the bounds: a little with each write, and exactly on request.
 
-use std::time::SystemTime;
+use std::io;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use super::{DiskStore, Open};
 use crate::DiskError;
 use crate::error::OnPath as _;
+use crate::folders::open_own_file;
 use crate::storage::StorageFile;
-use crate::totals::{BLOCK, Change, FOLDERS, Total, Totals, record};
+use crate::totals::{BLOCK, Change, Total, Totals, record};
 use crate::trim::{Trimmed, candidates, evict};
 
 /// Entries to choose among when a write finds the store too full.
@@ -21,63 +24,74 @@ const SAMPLES: u32 = 4;
 const SLACK: u64 = 64;
 /// in a small store for so many entries, but at most for an eighth of the bound.
 const SMALL_STORE_SLACK: u64 = 32;
+/// Looks whether the other trimmer is done, and the time between two.
+const LOOKS: (u32, Duration) = (50, Duration::from_millis(20));
 
 impl DiskStore {
     /// Removes entries that are too old, and those worth least until the bounds hold. It looks at
     /// every entry and counts them anew, so the bounds hold exactly afterwards, as far as other
-    /// processes do not write meanwhile. Where another process is trimming it does nothing.
+    /// processes do not write meanwhile. Where a write is trimming a little it waits for that.
     ///
     /// # Errors
     ///
-    /// Where a folder cannot be listed.
+    /// [`DiskError::Trimming`] where another process does the same, and where a folder cannot be
+    /// listed.
     pub fn trim(&self) -> Result<Trimmed, DiskError> {
         let mut trimmed = Trimmed::default();
         let Some(open) = self.writable() else { return Ok(trimmed) };
-        let Some(_only) = only_trimmer(open) else { return Ok(trimmed) };
+        let _only = patient_trimmer(open)?;
         let (storage, layout, now) = (&*open.storage, &open.layout, SystemTime::now());
-        let mut all = Vec::new();
+        let (mut all, mut changes) = (Vec::new(), Vec::new());
         for folder in 0..=u8::MAX {
             let found = candidates(storage, layout, folder, now);
-            all.extend(found.on("list", &layout.entries(folder))?);
-        }
-        let mut totals = [Total::default(); FOLDERS];
-        for candidate in &all {
-            if let Some(total) = totals.get_mut(usize::from(candidate.folder())) {
-                *total = total.plus(candidate.size());
-            }
+            let found = found.on("list", &layout.entries(folder))?;
+            all.extend(found.candidates);
+            changes.push((folder, found.change));
         }
         let bounds = &self.config.bounds;
         let budget = Total { entries: bounds.entries, bytes: bounds.bytes };
         for (folder, size) in evict(storage, all, bounds.age, budget, usize::MAX) {
             trimmed.add(size);
-            if let Some(total) = totals.get_mut(usize::from(folder)) {
-                *total = total.minus(size);
-            }
+            changes.push((folder, Change::Removed(size)));
         }
         self.counters.trimmed.add_many(trimmed.entries);
-        let counted = |(folder, total): (u8, &Total)| (folder, Change::Counted(*total));
-        let changes: Vec<_> = (0..=u8::MAX).zip(&totals).map(counted).collect();
-        // Totals that cannot be written now are counted another time.
-        let _ = record(storage, layout, &changes);
+        if !matches!(record(storage, layout, &changes), Ok(Some(_))) {
+            open.pending().append(&mut changes);
+        }
         Ok(trimmed)
     }
 
-    /// Records a change in one folder, and trims a little where the bounds do not hold.
-    pub(super) fn account(&self, open: &Open, folder: u8, change: Change) {
-        let mut changes = std::mem::take(&mut *open.pending());
-        changes.push((folder, change));
-        match record(&*open.storage, &open.layout, &changes) {
-            Ok(Some(totals)) => {
-                if !self.config.bounds.hold(totals.sum()) {
-                    self.trim_a_little(open, &totals);
-                }
+    /// Records changes in one folder, and trims a little where the bounds do not hold; whether the
+    /// file system let it.
+    pub(super) fn account(&self, open: &Open, folder: u8, news: &[Change]) -> bool {
+        match self.note_changes(open, folder, news) {
+            Ok(Some(totals)) if !self.config.bounds.hold(totals.sum()) => {
+                self.trim_a_little(open, &totals);
+                true
             }
-            Ok(None) => open.pending().append(&mut changes),
-            Err(error) => {
-                let path = open.layout.totals();
-                self.write_failed(&DiskError::storage("record the totals in", &path, error), true);
-            }
+            outcome => outcome.is_ok(),
         }
+    }
+
+    /// Records changes in one folder, and those that wait; the totals afterwards, if there was
+    /// anything to record and the lock was to be had. What cannot be recorded now waits.
+    pub(super) fn note_changes(
+        &self,
+        open: &Open,
+        folder: u8,
+        news: &[Change],
+    ) -> Result<Option<Totals>, DiskError> {
+        if news.is_empty() {
+            return Ok(None);
+        }
+        let mut changes = std::mem::take(&mut *open.pending());
+        changes.extend(news.iter().map(|change| (folder, *change)));
+        let recorded = record(&*open.storage, &open.layout, &changes)
+            .on("record the totals in", &open.layout.totals());
+        if !matches!(recorded, Ok(Some(_))) {
+            open.pending().append(&mut changes);
+        }
+        recorded.inspect_err(|error| self.write_failed(error, true))
     }
 
     /// Removes some of the entries worth least among a sample of folders.
@@ -85,7 +99,7 @@ impl DiskStore {
     /// The folders are counted before anything is removed, the one that is said to be the fullest
     /// first, so that a total that is wrong costs no entry.
     fn trim_a_little(&self, open: &Open, totals: &Totals) {
-        let Some(_only) = only_trimmer(open) else { return };
+        let Ok(Some(_only)) = only_trimmer(open) else { return };
         let (storage, layout, bounds) = (&*open.storage, &open.layout, &self.config.bounds);
         let mut folders = totals.filled();
         if let Some((_fullest, others)) = folders.split_last_mut() {
@@ -103,9 +117,8 @@ impl DiskStore {
             {
                 let now = SystemTime::now();
                 let Ok(found) = candidates(storage, layout, folder, now) else { continue };
-                let count = found.iter().fold(Total::default(), |sum, one| sum.plus(one.size()));
-                counts.push((folder, Change::Counted(count)));
-                sample.extend(found);
+                counts.push((folder, found.change));
+                sample.extend(found.candidates);
             }
             let Ok(Some(totals)) = record(storage, layout, &counts) else { return };
             if bounds.hold(totals.sum()) || sample.is_empty() {
@@ -131,14 +144,25 @@ fn slack(bound: u64, small: u64) -> u64 {
     (bound / SLACK).max(small.min(bound / 8))
 }
 
-/// The lock that makes this process the only one that trims; `None` where another has it, or
-/// where there are no locks.
-fn only_trimmer(open: &Open) -> Option<Box<dyn StorageFile>> {
-    let file = open.storage.open_or_create_file(&open.layout.trimmer()).ok()?;
+/// The lock that makes this process the only one that trims; `None` where another has it.
+fn only_trimmer(open: &Open) -> io::Result<Option<Box<dyn StorageFile>>> {
+    let file = open_own_file(&*open.storage, &open.layout, &open.layout.trimmer())?;
     match file.try_lock() {
-        Ok(true) => Some(file),
+        Ok(ours) => Ok(ours.then_some(file)),
         // Without locks two trimmers may remove more than they must, which costs a lowering.
-        Err(error) if error.kind() == std::io::ErrorKind::Unsupported => Some(file),
-        _ => None,
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Some(file)),
+        Err(error) => Err(error),
     }
+}
+
+/// The same lock, after a wait for a write that trims a little.
+fn patient_trimmer(open: &Open) -> Result<Box<dyn StorageFile>, DiskError> {
+    let (looks, pause) = LOOKS;
+    for _ in 0..looks {
+        if let Some(only) = only_trimmer(open).on("lock", &open.layout.trimmer())? {
+            return Ok(only);
+        }
+        thread::sleep(pause);
+    }
+    Err(DiskError::Trimming { root: open.layout.root().to_owned() })
 }

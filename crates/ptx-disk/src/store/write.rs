@@ -1,6 +1,7 @@
 //! Keeping an entry, and sweeping along the way.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -10,8 +11,8 @@ use super::{DiskStore, Open};
 use crate::error::OnPath as _;
 use crate::format::{Header, LONGEST_PAYLOAD};
 use crate::publish::{Outcome, Publisher};
-use crate::sweep::{sweep_claims, sweep_temporary};
-use crate::totals::{Change, Total};
+use crate::sweep::{sweep_claims, sweep_entries, sweep_temporary};
+use crate::totals::Change;
 use crate::{DiskError, Entry, EntryKey, Stored, Warning};
 
 /// Writes between two sweeps.
@@ -54,16 +55,15 @@ impl DiskStore {
             self.counters.refused.add();
             return Err(DiskError::Degraded { root: open.layout.root().to_owned() });
         }
-        let publisher = Publisher {
-            storage: &*open.storage,
-            layout: &open.layout,
-            durability: self.config.durability,
-            most_bytes: self.config.most_entry_bytes,
-            counters: &self.counters,
-        };
-        let written = self.leaves_room(open).and_then(|()| publisher.publish(header, bytes));
-        let outcome = written.inspect_err(|error| self.write_failed(error, true))?;
-        open.writing.succeeded();
+        let publisher = self.publisher(open);
+        let room = self.leaves_room(open, bytes.len() as u64);
+        let written = room.and_then(|()| publisher.publish(header, bytes));
+        let outcome = written.inspect_err(|error| self.write_failed(error, true));
+        let recorded = self.account(open, header.key.folder(), &publisher.changes.take());
+        let outcome = outcome?;
+        if recorded {
+            open.writing.succeeded();
+        }
         let counter = match outcome {
             Outcome::New | Outcome::OverImported => &self.counters.published,
             Outcome::AlreadyThere => &self.counters.already_there,
@@ -71,24 +71,33 @@ impl DiskStore {
             Outcome::KeptNewer => &self.counters.left_alone,
         };
         counter.add();
-        if let Outcome::New = outcome {
-            let size = Total::of_file(bytes.len() as u64);
-            self.account(open, header.key.folder(), Change::Added(size));
-        }
-        self.sweep_now_and_then(open);
+        self.sweep_now_and_then(open, header.key.folder());
         Ok(outcome)
     }
 
-    /// Whether enough of the disk stays free for others.
-    fn leaves_room(&self, open: &Open) -> Result<(), DiskError> {
+    pub(super) fn publisher<'a>(&'a self, open: &'a Open) -> Publisher<'a> {
+        Publisher {
+            storage: &*open.storage,
+            layout: &open.layout,
+            durability: self.config.durability,
+            most_bytes: self.config.most_entry_bytes,
+            counters: &self.counters,
+            changes: RefCell::default(),
+        }
+    }
+
+    /// Whether enough of the disk stays free for others behind a file of so many bytes.
+    fn leaves_room(&self, open: &Open, bytes: u64) -> Result<(), DiskError> {
         let root = open.layout.root();
         // Where the system does not tell, writing will.
         let Ok(facts) = open.storage.file_system(root) else { return Ok(()) };
         let reserve = self.config.bounds.free_bytes.min(facts.total / 20);
-        if facts.available >= reserve {
+        // With no reserve the end of the disk itself is the bound.
+        if reserve == 0 || facts.available >= reserve.saturating_add(bytes) {
             return Ok(());
         }
-        Err(DiskError::NoRoom { root: root.to_owned(), available: facts.available, reserve })
+        let available = facts.available;
+        Err(DiskError::NoRoom { root: root.to_owned(), available, reserve, bytes })
     }
 
     /// The file that holds `entry`, and its header.
@@ -122,6 +131,7 @@ impl DiskStore {
             content_bytes: bytes,
             cost_nanos: nanos(entry.cost),
             created_nanos: nanos(since_1970),
+            level: self.config.compression.level(),
             producer: producer.cloned().unwrap_or_default(),
             attributes: entry.attributes.clone(),
         };
@@ -151,9 +161,9 @@ impl DiskStore {
         Ok(swept)
     }
 
-    /// Each store sweeps after its first write, and then once in a while; one folder of claims
-    /// at a time, so that no call pays for all of them.
-    fn sweep_now_and_then(&self, open: &Open) {
+    /// Each store sweeps after its first write, and then once in a while; one folder of claims and
+    /// one of entries at a time, so that no call pays for all of them.
+    fn sweep_now_and_then(&self, open: &Open, written: u8) {
         let write = open.writes.fetch_add(1, Ordering::Relaxed);
         if !write.is_multiple_of(SWEEP_EVERY) {
             return;
@@ -166,5 +176,9 @@ impl DiskStore {
         ];
         // A folder that cannot be listed now is swept another time.
         self.counters.swept.add_many(swept.into_iter().flatten().sum());
+        let aged = sweep_entries(storage, layout, written, self.config.bounds.age, now);
+        let removed: Vec<Change> = aged.into_iter().flatten().map(Change::Removed).collect();
+        self.counters.trimmed.add_many(removed.len() as u64);
+        self.account(open, written, &removed);
     }
 }

@@ -35,6 +35,17 @@ fn old_temporary_files_go_and_young_ones_stay() {
 }
 
 #[test]
+fn a_file_that_a_wrong_clock_put_into_the_future_grows_old_from_now_on() {
+    let (storage, layout) = empty();
+    let path = layout.new_temporary();
+    make_room_for(&storage, &layout, &path).unwrap();
+    let (now, file) = (SystemTime::now(), storage.create_file(&path).unwrap());
+    file.set_modified(now + DAY * 3650).unwrap();
+    assert_eq!(sweep_temporary(&storage, &layout, DAY, now).unwrap(), 0);
+    assert_eq!(sweep_temporary(&storage, &layout, DAY, now + DAY).unwrap(), 1);
+}
+
+#[test]
 fn a_claim_that_is_held_is_not_swept_however_old() {
     let (storage, layout) = empty();
     let key = EntryKey::from_bytes(Kind::Ptx, [3; 32]);

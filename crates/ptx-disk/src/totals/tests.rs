@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::*;
+use crate::folders::make_room_for;
 use crate::storage::{FaultyStorage, MemoryStorage, Operation};
 
 const ONE: Total = Total { entries: 1, bytes: 4096 };
@@ -30,7 +31,8 @@ fn changes_add_up_across_openings() {
     assert_eq!(totals.filled(), [0, 255], "the fullest last");
     let totals = record(&[(0, Change::Removed(ONE)), (0, Change::Removed(ONE))]);
     assert_eq!(totals.sum(), Total { entries: 2, bytes: 12_288 }, "nothing falls below zero");
-    assert_eq!(record(&[(255, Change::Counted(ONE))]).sum(), ONE);
+    let counted = Change::Counted { before: None, found: ONE };
+    assert_eq!(record(&[(255, counted)]).sum(), ONE);
 }
 
 #[test]
@@ -48,7 +50,9 @@ fn a_store_whose_file_is_lost_or_damaged_knows_itself_again_bit_by_bit() {
             write_full(&*file, bytes, 0).unwrap();
         }
         let first = record(&storage, &layout, &[(7, Change::Added(ONE))]).unwrap().unwrap();
-        assert_eq!(first.sum().entries, 4, "the folder itself, with what was added, and folder 0");
+        let folder = Total { entries: 2, bytes: 3 * 4096 };
+        assert_eq!(first.0[7], Some(folder.into()), "the folder itself, with what was added");
+        assert_eq!(first.unknown().count(), FOLDERS - 2, "and another one");
         let mut last = first;
         for _ in 0..FOLDERS {
             last = record(&storage, &layout, &[]).unwrap().unwrap();
@@ -74,7 +78,8 @@ fn without_locks_it_goes_on() {
     let storage = FaultyStorage::new(Arc::new(memory), |operation| {
         (operation == Operation::TryLock).then(|| io::ErrorKind::Unsupported.into())
     });
-    record(&storage, &layout, &[(0, Change::Counted(ONE))]).unwrap().unwrap();
+    let counted = Change::Counted { before: None, found: ONE };
+    record(&storage, &layout, &[(0, counted)]).unwrap().unwrap();
     assert_eq!(record(&storage, &layout, &[]).unwrap().unwrap().sum(), ONE);
 }
 
@@ -94,4 +99,39 @@ fn a_record_costs_the_same_however_much_the_store_holds() {
         add_file(&storage, &layout, 3, &name.to_string(), 1);
     }
     assert_eq!(operations(3), empty);
+}
+
+#[test]
+fn a_folder_that_is_counted_keeps_what_others_recorded_meanwhile() {
+    let (storage, layout) = empty();
+    let record = |changes: &[(u8, Change)]| record(&storage, &layout, changes).unwrap().unwrap();
+    record(&[(9, Change::Added(ONE))]);
+    record(&[(9, Change::Added(ONE))]);
+    let before = known(&storage, &layout, 9);
+    assert_eq!(before, Some(ONE.into()), "it was counted when it was empty");
+    record(&[(9, Change::Added(ONE))]);
+    let found = Total { entries: 7, bytes: 7 * 4096 };
+    let totals = record(&[(9, Change::Counted { before, found })]);
+    assert_eq!(totals.0[9], Some(found.plus(ONE).into()));
+}
+
+#[test]
+fn a_folder_that_cannot_be_listed_stays_unknown_and_harms_no_other() {
+    let (memory, layout) = empty();
+    let storage = FaultyStorage::new(Arc::new(memory), |operation| {
+        (operation == Operation::List).then(|| io::Error::from_raw_os_error(13))
+    });
+    let totals = record(&storage, &layout, &[(1, Change::Added(ONE))]).unwrap().unwrap();
+    assert_eq!(totals.unknown().count(), FOLDERS);
+}
+
+#[test]
+fn a_removal_that_is_recorded_before_the_writing_is_not_lost() {
+    let (storage, layout) = empty();
+    let record = |changes: &[(u8, Change)]| record(&storage, &layout, changes).unwrap().unwrap();
+    for _ in 0..FOLDERS {
+        record(&[]);
+    }
+    assert_eq!(record(&[(3, Change::Removed(ONE))]).sum(), Total::default());
+    assert_eq!(record(&[(3, Change::Added(ONE))]).sum(), Total::default());
 }

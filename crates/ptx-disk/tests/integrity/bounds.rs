@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ptx_disk::storage::{FaultyStorage, MemoryStorage, Operation, Storage};
-use ptx_disk::{Attributes, Bounds, Compression, Config, DiskStore, Entry, Stored};
+use ptx_disk::{Attributes, Bounds, Compression, Config, DiskError, DiskStore, Entry, Stored};
 
 use crate::fixture::{config, entry, key, loaded, path_of};
 
@@ -124,6 +124,24 @@ fn what_nobody_uses_grows_old_and_what_is_used_does_not() {
 }
 
 #[test]
+fn what_nobody_uses_goes_in_time_without_a_trim() {
+    let storage = MemoryStorage::new();
+    let store = open_on(Arc::new(storage.clone()), Bounds::default());
+    for number in [5, 256 + 5, 6] {
+        let _ = store.store(key(number), &entry(number));
+        let file = storage.open_file(&path_of(Path::new("/store"), number)).unwrap();
+        let days = Duration::from_secs(24 * 60 * 60);
+        file.set_modified(SystemTime::now() - days * if number == 5 { 91 } else { 89 }).unwrap();
+    }
+    // The first write of a process looks at the folder that it wrote to.
+    let store = open_on(Arc::new(storage.clone()), Bounds::default());
+    let _ = store.store(key(512 + 5), &entry(512 + 5));
+    let there = |number| storage.files().contains_key(&path_of(Path::new("/store"), number));
+    assert_eq!([5, 256 + 5, 6, 512 + 5].map(there), [false, true, true, true]);
+    assert_eq!(store.statistics().trimmed, 1);
+}
+
+#[test]
 fn a_total_that_is_wrong_costs_no_entry() {
     let storage = MemoryStorage::new();
     let store = open_on(Arc::new(storage.clone()), Bounds::default());
@@ -152,7 +170,8 @@ fn one_process_trims_and_the_others_pass_by() {
     for number in 0..20 {
         assert!(matches!(store.store(key(number), &entry(number)), Stored::Published));
     }
-    assert_eq!((store.trim().unwrap().entries, resident(&storage)), (0, 20));
+    assert!(matches!(store.trim(), Err(DiskError::Trimming { .. })), "it says that it did nothing");
+    assert_eq!(resident(&storage), 20);
     drop(lock);
     assert_eq!(store.trim().unwrap().entries, 15);
 }
@@ -197,6 +216,84 @@ fn the_last_of_the_disk_is_left_to_others() {
     let warnings = warnings.lock().unwrap();
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].contains("2097152 bytes are free"), "{warnings:?}");
+}
+
+#[test]
+fn an_entry_that_a_wrong_clock_put_into_the_future_is_no_dearer_for_it() {
+    let storage = MemoryStorage::new();
+    let store = open_on(Arc::new(storage.clone()), Bounds::default());
+    for number in 0..4 {
+        let _ = store.store(key(number), &costing(number, 10 + u64::from(number)));
+    }
+    let file = storage.open_file(&path_of(Path::new("/store"), 0)).unwrap();
+    let days = Duration::from_secs(24 * 60 * 60);
+    file.set_modified(SystemTime::now() + days * 365).unwrap();
+    assert_eq!(store.trim().unwrap().entries, 0);
+    assert!(file.metadata().unwrap().modified < SystemTime::now() + days);
+    file.set_modified(SystemTime::now() + days * 365).unwrap();
+    let store = open_on(Arc::new(storage), Bounds { entries: 3, ..Bounds::default() });
+    assert_eq!(store.trim().unwrap().entries, 1);
+    assert!(loaded(&store, 0).is_none() && loaded(&store, 3).is_some());
+}
+
+#[test]
+fn an_entry_that_is_used_or_replaced_while_a_trim_weighs_it_stays() {
+    let storage = MemoryStorage::new();
+    let store = open_on(Arc::new(storage.clone()), Bounds::default());
+    for number in 0..2 {
+        let _ = store.store(key(number), &costing(number, 1 + u64::from(number)));
+    }
+    let memory = storage.clone();
+    let faulty = FaultyStorage::new(Arc::new(storage), move |operation| {
+        // A last look, or, without one, the removal.
+        if matches!(operation, Operation::Metadata | Operation::RemoveFile) {
+            let file = memory.open_file(&path_of(Path::new("/store"), 0)).unwrap();
+            file.set_modified(SystemTime::now() + Duration::from_secs(1)).unwrap();
+        }
+        None
+    });
+    let store = open_on(Arc::new(faulty), Bounds { entries: 1, ..Bounds::default() });
+    assert_eq!(store.trim().unwrap().entries, 0);
+    assert!(loaded(&store, 0).is_some());
+}
+
+#[test]
+fn the_entries_of_a_newer_release_are_not_the_first_to_go() {
+    let storage = MemoryStorage::new();
+    let store = open_on(Arc::new(storage.clone()), Bounds::default());
+    for number in 0..10 {
+        let _ = store.store(key(number), &costing(number, 1));
+    }
+    let path = path_of(Path::new("/store"), 10);
+    let _ = store.store(key(10), &costing(10, 100));
+    let file = storage.open_or_create_file(&path).unwrap();
+    let mut bytes = storage.files()[&path].clone();
+    bytes[10] = 9;
+    let end = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize - 32;
+    let digest = ptx_key::Digest::of_bytes(&bytes[..end]);
+    bytes[end..end + 32].copy_from_slice(digest.as_bytes());
+    file.write_at(&bytes, 0).unwrap();
+    for number in 0..5 {
+        let cheap = storage.open_file(&path_of(Path::new("/store"), number)).unwrap();
+        let weeks = Duration::from_secs(8 * 7 * 24 * 60 * 60);
+        cheap.set_modified(SystemTime::now() - weeks).unwrap();
+    }
+    let store = open_on(Arc::new(storage.clone()), Bounds { entries: 6, ..Bounds::default() });
+    assert_eq!(store.trim().unwrap().entries, 5);
+    assert!(storage.files().contains_key(&path));
+}
+
+#[test]
+fn an_entry_that_would_take_of_the_last_of_the_disk_is_not_written() {
+    let storage = MemoryStorage::new();
+    let (config, _) = config(Path::new("/store"));
+    let config = Config { compression: Compression::Off, ..config };
+    let store = DiskStore::open_on(Arc::new(storage.clone()), config).unwrap();
+    // A twentieth is left to others, and a little more is free.
+    storage.set_room((5 << 20) + 4096, 100 << 20);
+    let large = Entry::ptx(" ".repeat(5000), Duration::ZERO);
+    assert!(matches!(store.store(key(1), &large), Stored::Failed(DiskError::NoRoom { .. })));
+    assert!(matches!(store.store(key(2), &entry(2)), Stored::Published));
 }
 
 #[test]

@@ -61,6 +61,43 @@ fn the_same_entries_give_the_same_bytes() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_bundle_is_found_through_the_links_that_lead_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let _ = filled(&at("other"), 0..3).export(&at("bundle"), "app", |_| true).unwrap();
+    std::os::unix::fs::symlink(at("bundle"), at("current")).unwrap();
+    assert_eq!(Bundle::open(&at("current")).unwrap().keys().len(), 3);
+    let (store, warnings) = with_layers(&at("own"), &[&at("current")]);
+    assert!(warnings.is_empty(), "{warnings:?}");
+    assert!(loaded(&store, 2).is_some());
+}
+
+#[test]
+fn verifying_a_bundle_finds_what_is_damaged_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bundle");
+    let _ = filled(&folder.path().join("store"), 0..5).export(&path, "app", |_| true).unwrap();
+    assert_eq!(Bundle::open(&path).unwrap().verify().whole, 5);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[200] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let verified = Bundle::open(&path).unwrap().verify();
+    assert_eq!((verified.whole, verified.damaged), (4, 1));
+}
+
+#[test]
+fn an_exported_bundle_survives_a_power_cut() {
+    use ptx_disk::storage::{MemoryStorage, Survival};
+    let storage = MemoryStorage::new();
+    let store = crate::fixture::store_on(storage.clone());
+    let _ = store.store(key(1), &entry(1));
+    assert_eq!(store.export(Path::new("/bundle"), "name", |_| true).unwrap(), 1);
+    let next = storage.after_power_cut(Survival::Synced);
+    assert!(Bundle::open_on(&next, Path::new("/bundle")).unwrap().load(key(1)).hit().is_some());
+}
+
+#[test]
 fn layers_serve_what_the_store_lacks_and_are_never_changed() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -212,6 +249,96 @@ fn entries_are_stored_smaller_later_and_stay_the_same() {
     assert_eq!((first.created_nanos, first.attributes), (again.created_nanos, again.attributes));
     assert!((0..10).all(|number| loaded(&store, number).is_some()));
     assert_eq!(store.recompress(Compression::Zstd { level: 9 }).unwrap().entries, 0);
+}
+
+fn header_of(path: &Path) -> ptx_disk::format::Header {
+    ptx_disk::format::Header::read(&fs::read(path).unwrap()).unwrap().0
+}
+
+#[test]
+fn an_entry_on_which_a_level_was_tried_is_not_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let store = filled(&root, 0..3);
+    // A writer that took the time for a high level, and made little of it.
+    let whole = fs::read(path_of(&root, 1)).unwrap();
+    let (mut header, _) = ptx_disk::format::Header::read(&whole).unwrap();
+    header.encoding = ptx_disk::format::Encoding::Plain;
+    header.stored_digest = header.content_digest;
+    header.stored_bytes = header.content_bytes;
+    header.level = 12;
+    let plain = [header.to_bytes().unwrap(), text(1).into_bytes()].concat();
+    fs::write(path_of(&root, 1), &plain).unwrap();
+    let _ = store.recompress(Compression::Zstd { level: 12 }).unwrap();
+    assert!(fs::read(path_of(&root, 1)).unwrap() == plain, "it was compressed again");
+    assert_eq!(store.recompress(Compression::Zstd { level: 13 }).unwrap().entries, 1);
+    assert_eq!(header_of(&path_of(&root, 1)).level, 13);
+}
+
+#[test]
+fn an_entry_that_gains_nothing_remembers_that_it_was_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let store = DiskStore::open(config(&root).0).unwrap();
+    let noise: String = (0..3000).map(|_| fastrand::alphanumeric()).collect();
+    let _ = store.store(key(1), &Entry::ptx(noise, std::time::Duration::ZERO));
+    assert_eq!(header_of(&path_of(&root, 1)).level, 1);
+    let before = store.load(key(1)).hit();
+    for _ in 0..2 {
+        let saved = store.recompress(Compression::Zstd { level: 9 }).unwrap();
+        assert_eq!((saved.entries, saved.bytes), (0, 0));
+        assert_eq!(header_of(&path_of(&root, 1)).level, 9);
+        assert_eq!(store.load(key(1)).hit(), before);
+    }
+    assert_eq!(store.verify().unwrap().whole, 1);
+}
+
+#[test]
+fn storing_entries_smaller_removes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let (config, _) = config(&root);
+    let store =
+        DiskStore::open(Config { compression: Compression::Off, ..config.clone() }).unwrap();
+    let texts = (0..20).map(|n| (n, Entry::ptx(text(n).repeat(20), std::time::Duration::ZERO)));
+    for (number, entry) in texts {
+        let _ = store.store(key(number), &entry);
+    }
+    let bounds = ptx_disk::Bounds { entries: 4, ..ptx_disk::Bounds::default() };
+    let bounded = DiskStore::open(Config { bounds, ..config }).unwrap();
+    assert_eq!(bounded.recompress(Compression::Zstd { level: 9 }).unwrap().entries, 20);
+    assert_eq!(store.keys().unwrap().len(), 20);
+    assert_eq!(bounded.trim().unwrap().entries, 16, "that is what trimming says of itself");
+}
+
+#[test]
+fn an_entry_with_no_room_for_its_origin_stops_no_import() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let full = DiskStore::open(config(&at("other")).0).unwrap();
+    let mut crowded = entry(1);
+    (1..ptx_disk::format::MOST_ATTRIBUTES)
+        .for_each(|n| crowded.attributes.set(n.to_string(), vec![]));
+    for (number, entry) in [(0, &entry(0)), (1, &crowded), (2, &entry(2))] {
+        assert!(matches!(full.store(key(number), entry), Stored::Published));
+    }
+    let _ = full.export(&at("bundle"), "app", |_| true).unwrap();
+    let store = DiskStore::open(config(&at("own")).0).unwrap();
+    let imported = store.import(&Bundle::open(&at("bundle")).unwrap()).unwrap();
+    assert_eq!((imported.added, imported.unusable), (2, 1));
+}
+
+#[test]
+fn an_entry_whose_dictionary_is_of_a_newer_release_is_not_called_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let store = filled(&root, 0..2);
+    let whole = fs::read(path_of(&root, 1)).unwrap();
+    let (mut header, payload) = ptx_disk::format::Header::read(&whole).unwrap();
+    header.encoding = ptx_disk::format::Encoding::ZstdDictionary(2);
+    fs::write(path_of(&root, 1), [&header.to_bytes().unwrap(), payload].concat()).unwrap();
+    let verified = store.verify().unwrap();
+    assert_eq!((verified.whole, verified.left_alone), (1, 1));
 }
 
 #[test]

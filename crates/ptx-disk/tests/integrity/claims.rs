@@ -84,11 +84,27 @@ fn a_waiter_gives_up_after_the_longest_wait() {
     assert!(matches!(held, Claim::Held(_)));
     assert!(matches!(store.claim(key(1)), Claim::Unheld));
     let said = warnings.lock().unwrap().join("\n");
+    assert!(!said.contains("  "), "{said}");
     assert!(said.contains("waited 30ms") && said.contains(&key(1).to_string()), "{said}");
     drop(held);
     assert!(matches!(store.claim(key(1)), Claim::Held(_)));
     let statistics = store.statistics();
     assert_eq!((statistics.claims_held, statistics.claims_unheld), (2, 1));
+}
+
+#[test]
+fn a_waiter_reads_a_file_that_is_of_no_use_to_it_once() {
+    let storage = MemoryStorage::new();
+    let (config, _) = config(Path::new("/store"));
+    let store = DiskStore::open_on(Arc::new(storage.clone()), config.clone()).unwrap();
+    let _ = store.store(key(1), &entry(1));
+    let wait = Duration::from_millis(60);
+    let strict = Config { most_entry_bytes: 10, longest_claim_wait: wait, ..config };
+    let strict = DiskStore::open_on(Arc::new(storage), strict).unwrap();
+    let held = strict.claim(key(1));
+    assert!(matches!(held, Claim::Held(_)), "the entry is too large for this store");
+    assert!(matches!(strict.claim(key(1)), Claim::Unheld));
+    assert_eq!(strict.statistics().left_alone, 2);
 }
 
 #[test]

@@ -118,6 +118,11 @@ fn a_use_is_noted_at_most_once_an_hour() {
     let long_ago = set(Duration::from_secs(2 * 60 * 60));
     assert!(loaded(&store, 1).is_some());
     assert!(modified() > long_ago);
+    let ahead = Duration::from_secs(2 * 60 * 60);
+    let file = std::fs::File::open(&path).unwrap();
+    file.set_modified(std::time::SystemTime::now() + ahead * 2).unwrap();
+    assert!(loaded(&store, 1).is_some());
+    assert!(modified() < std::time::SystemTime::now() + ahead, "a clock was wrong");
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ptx_disk::storage::{MemoryStorage, Survival};
-use ptx_disk::{Config, DiskStore, Durability, Stored};
+use ptx_disk::{Attributes, Compression, Config, DiskStore, Durability, Entry, Stored};
 
 use crate::fixture::{config, entry, key, loaded};
 
@@ -13,7 +14,8 @@ fn open(storage: &MemoryStorage, durability: Durability) -> DiskStore {
     DiskStore::open_on(Arc::new(storage.clone()), Config { durability, ..config }).unwrap()
 }
 
-/// A life of a store: two entries written, one damaged file replaced, a claim held throughout.
+/// A life of a store: entries written, one in the place of a damaged file and one in the place of
+/// an imported entry, all stored smaller, a claim held throughout.
 /// Which entries it was told are published.
 fn live(storage: &MemoryStorage, durability: Durability) -> Vec<u32> {
     let store = open(storage, durability);
@@ -25,14 +27,33 @@ fn live(storage: &MemoryStorage, durability: Durability) -> Vec<u32> {
         }
     }
     let _ = store.load(key(3));
+    let _ = store.store(key(OVER_IMPORTED), &entry(OVER_IMPORTED));
+    let _ = store.recompress(Compression::Zstd { level: 9 });
     published
 }
 
-/// A file system on which the entry of key 3 is damaged.
+/// The key of an imported entry, over which a local one is written.
+const OVER_IMPORTED: u32 = 4;
+
+fn imported() -> Entry {
+    let mut imported = Entry::ptx("imported", Duration::ZERO);
+    imported.attributes.set(Attributes::ORIGIN, "a bundle");
+    imported
+}
+
+/// One of the two is there, whole.
+fn imported_or_local(store: &DiskStore, when: &str) {
+    let found = store.load(key(OVER_IMPORTED)).hit();
+    let found = found.unwrap_or_else(|| panic!("{when}: both are gone")).payload;
+    assert!(found == imported().payload || found == entry(OVER_IMPORTED).payload, "{when}");
+}
+
+/// A file system on which the entry of key 3 is damaged and another one is imported.
 fn prepared() -> MemoryStorage {
     let storage = MemoryStorage::new();
     let store = open(&storage, Durability::Full);
     let _ = store.store(key(3), &entry(3));
+    let _ = store.store(key(OVER_IMPORTED), &imported());
     let path = crate::fixture::path_of(Path::new("/store"), 3);
     let file = ptx_disk::storage::Storage::open_or_create_file(&storage, &path).unwrap();
     file.write_at(b"damage", 200).unwrap();
@@ -72,6 +93,7 @@ fn a_process_killed_within_any_operation_leaves_nothing_or_the_whole_entry() {
         for number in &published {
             assert!(loaded(&store, *number).is_some(), "killed after {dies_after}");
         }
+        imported_or_local(&store, &format!("killed after {dies_after}"));
         goes_on(&next, Durability::None, &format!("killed after {dies_after}"));
         let leftovers = next.files().keys().filter(|path| path.starts_with("/store/tmp")).count();
         assert!(leftovers <= 1, "a process leaves at most the file that it was writing");
@@ -98,6 +120,7 @@ fn a_power_cut_within_any_operation_leaves_nothing_or_the_whole_entry() {
                     for number in &published {
                         assert!(loaded(&store, *number).is_some(), "{when}: {number} was lost");
                     }
+                    imported_or_local(&store, &when);
                 }
                 goes_on(&next, durability, &when);
             }

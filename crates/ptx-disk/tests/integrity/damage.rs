@@ -143,7 +143,8 @@ fn what_is_no_regular_file_is_neither_followed_nor_waited_for() {
 
 #[test]
 fn a_file_in_the_place_of_any_folder_of_the_store_is_set_aside() {
-    for obstructed in ["entries-1", "entries-1/01", "tmp", "claims", "quarantine"] {
+    // The second folder of entries is not the one that is written to.
+    for obstructed in ["entries-1", "entries-1/01", "entries-1/00", "tmp", "claims", "quarantine"] {
         let (store, folder) = store();
         let root = folder.path().join("store");
         let obstacle = root.join(obstructed);
@@ -157,6 +158,64 @@ fn a_file_in_the_place_of_any_folder_of_the_store_is_set_aside() {
         heals(&store, &root, 1, obstructed);
         assert_eq!(store.statistics().degraded, 0, "{obstructed}");
     }
+}
+
+#[test]
+fn whatever_stands_in_the_place_of_the_stores_own_files_is_set_aside() {
+    let claim = format!("claims/01/{}.ptx", key(1));
+    for name in ["totals-1", "trimmer", &claim] {
+        for kind in ["folder", "link", "pipe"] {
+            let (store, folder) = store();
+            let obstacle = folder.path().join("store").join(name);
+            fs::create_dir_all(obstacle.parent().unwrap()).unwrap();
+            match kind {
+                "folder" => fs::create_dir(&obstacle).unwrap(),
+                #[cfg(unix)]
+                "link" => std::os::unix::fs::symlink("/nowhere/at/all", &obstacle).unwrap(),
+                #[cfg(unix)]
+                "pipe" => rustix::fs::mknodat(
+                    rustix::fs::CWD,
+                    &obstacle,
+                    rustix::fs::FileType::Fifo,
+                    rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+                    0,
+                )
+                .unwrap(),
+                _ => continue,
+            }
+            let what = format!("a {kind} as {name}");
+            assert!(matches!(store.claim(key(1)), ptx_disk::Claim::Held(_)), "{what}");
+            assert!(matches!(store.store(key(1), &entry(1)), Stored::Published), "{what}");
+            assert!(store.trim().is_ok(), "{what}");
+            assert_eq!(store.statistics().degraded, 0, "{what}");
+            assert!(fs::symlink_metadata(&obstacle).unwrap().is_file(), "{what}");
+        }
+    }
+}
+
+#[test]
+fn what_looks_at_every_entry_passes_by_a_file_in_the_place_of_a_folder() {
+    let (store, folder) = store();
+    let _ = store.store(key(1), &entry(1));
+    fs::write(folder.path().join("store/entries-1/77"), "in the way").unwrap();
+    assert_eq!(store.verify().unwrap().whole, 1);
+    assert_eq!(store.keys().unwrap().len(), 1);
+    assert_eq!(store.trim().unwrap().entries, 0);
+    assert_eq!(store.sweep().unwrap(), 0);
+}
+
+#[test]
+fn a_folder_in_the_place_of_an_entry_is_set_aside_though_quarantine_is_full() {
+    let (store, folder) = store();
+    let root = folder.path().join("store");
+    let _ = store.store(key(1), &entry(1));
+    fs::create_dir(root.join("quarantine")).unwrap();
+    for place in 0..64 {
+        fs::write(root.join(format!("quarantine/{place:02}")), "damaged before").unwrap();
+    }
+    fs::remove_file(path_of(&root, 1)).unwrap();
+    fs::create_dir(path_of(&root, 1)).unwrap();
+    heals(&store, &root, 1, "a folder");
 }
 
 #[test]

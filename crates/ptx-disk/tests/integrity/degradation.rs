@@ -49,6 +49,17 @@ fn a_full_disk_turns_writing_off_with_one_warning_and_reading_goes_on() {
 }
 
 #[test]
+fn a_failure_is_said_once_by_those_who_print_what_is_behind_it_too() {
+    let full = Arc::new(AtomicBool::new(true));
+    let (storage, _) = fails_while(&full, Operation::WriteAt, 28);
+    let store = crate::fixture::store_on(FaultyStorage::new(storage, |_| None));
+    let Stored::Failed(error) = store.store(key(1), &entry(1)) else { panic!("it was kept") };
+    let chain = std::iter::successors(Some(&error as &dyn std::error::Error), |e| e.source());
+    let said = chain.map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    assert_eq!(said.matches("No space left on device").count(), 1, "{said}");
+}
+
+#[test]
 fn writing_comes_back_by_itself() {
     let full = Arc::new(AtomicBool::new(true));
     let (storage, memory) = fails_while(&full, Operation::CreateFile, 122);

@@ -4,9 +4,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use ptx_disk::storage::{FaultyStorage, MemoryStorage, Operation};
-use ptx_disk::{Claim, DiskStore, Stored};
+use ptx_disk::{Attributes, Claim, Compression, DiskStore, Entry, Stored};
 
 use crate::fixture::{config, entry, key, loaded, path_of};
 
@@ -18,13 +19,16 @@ const ERRNOS: [i32; 25] = [
     18,
 ];
 
-/// A store with one whole and one damaged entry.
+/// A store with one whole, one damaged and one imported entry.
 fn prepared() -> MemoryStorage {
     let storage = MemoryStorage::new();
     let store = crate::fixture::store_on(storage.clone());
     for number in [1, 2] {
         let _ = store.store(key(number), &entry(number));
     }
+    let mut imported = Entry::ptx("imported", Duration::ZERO);
+    imported.attributes.set(Attributes::ORIGIN, "a bundle");
+    let _ = store.store(key(4), &imported);
     let damaged = path_of(Path::new("/store"), 2);
     let file = ptx_disk::storage::Storage::open_or_create_file(&storage, &damaged).unwrap();
     file.write_at(b"damage", 200).unwrap();
@@ -43,7 +47,16 @@ fn use_everything(store: &DiskStore) {
         let _ = loaded(store, number);
     }
     let _ = store.store(key(1), &entry(1));
+    let _ = store.store(key(4), &entry(4));
     let _ = store.remove(key(1));
+}
+
+/// What tools do. It looks into every folder, so it takes thousands of calls.
+fn use_tools(store: &DiskStore) {
+    let _ = store.recompress(Compression::Zstd { level: 9 });
+    let _ = store.trim();
+    let _ = store.verify();
+    let _ = store.sweep();
 }
 
 fn open(storage: FaultyStorage) -> DiskStore {
@@ -63,7 +76,7 @@ fn an_operation_that_always_fails() {
             });
             let store = open(faulty);
             use_everything(&store);
-            let _ = store.sweep();
+            use_tools(&store);
             // Without the fault the store is as good as ever.
             let store = crate::fixture::store_on(memory);
             for number in [1, 2, 3] {
@@ -94,6 +107,30 @@ fn each_single_call_fails_once() {
             if calls.load(Ordering::Relaxed) <= failing {
                 break;
             }
+        }
+    }
+}
+
+fn quarantined(memory: &MemoryStorage) -> usize {
+    memory.files().keys().filter(|path| path.starts_with("/store/quarantine")).count()
+}
+
+#[test]
+fn a_call_of_a_tool_that_fails_once_harms_no_entry() {
+    for failing in (0..).step_by(11) {
+        let (memory, calls) = (prepared(), Arc::new(AtomicU64::new(0)));
+        let counted = Arc::clone(&calls);
+        let faulty = FaultyStorage::new(Arc::new(memory.clone()), move |_| {
+            let fails = counted.fetch_add(1, Ordering::Relaxed) == failing;
+            fails.then(|| io::Error::from_raw_os_error(5))
+        });
+        use_tools(&open(faulty));
+        let store = crate::fixture::store_on(memory.clone());
+        let there = loaded(&store, 1).is_some();
+        // A sector that cannot be read costs its entry, and sets it aside.
+        assert!(there || quarantined(&memory) > 1, "call {failing}");
+        if calls.load(Ordering::Relaxed) <= failing {
+            break;
         }
     }
 }

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod accounting;
 mod bounds;
 mod bundles;
 mod claims;
@@ -13,4 +14,5 @@ mod degradation;
 mod faults;
 mod fixture;
 mod location;
+mod races;
 mod reader;

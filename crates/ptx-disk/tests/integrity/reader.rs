@@ -32,10 +32,10 @@ fn read_entry(path: &Path) -> Option<(bool, String)> {
 }
 
 /// A text of every encoding that the store uses, and a cubin that compresses.
-const COMPRESSIONS: [(Compression, &str); 3] = [
-    (Compression::Off, "plain"),
-    (Compression::Zstd { level: 1 }, "zstd with a dictionary"),
-    (Compression::Zstd { level: 19 }, "zstd with a dictionary"),
+const COMPRESSIONS: [(Compression, &str, i32); 3] = [
+    (Compression::Off, "plain", 0),
+    (Compression::Zstd { level: -3 }, "zstd with a dictionary", -3),
+    (Compression::Zstd { level: 19 }, "zstd with a dictionary", 19),
 ];
 
 fn cubin() -> (ModuleKey, Entry) {
@@ -45,7 +45,7 @@ fn cubin() -> (ModuleKey, Entry) {
 
 #[test]
 fn python_reads_what_the_store_writes() {
-    for (compression, encoding) in COMPRESSIONS {
+    for (compression, encoding, level) in COMPRESSIONS {
         let (store, folder) = store_with(compression);
         let root = folder.path().join("store");
         let mut entry = Entry::ptx(text(1), Duration::from_nanos(12_345_678));
@@ -58,7 +58,7 @@ fn python_reads_what_the_store_writes() {
         assert!(success, "{said}");
         let expected = format!(
             "kind ptx\nkey {}\nencoding {encoding}\ncost_nanos 12345678\n\
-             created_nanos 1700000000123456789\nproducer a back end\n\
+             created_nanos 1700000000123456789\nlevel {level}\nproducer a back end\n\
              attribute kernel 7361787079\nattribute raw 00ff\ncontent_bytes {}\n",
             key(1),
             text(1).len()
@@ -69,7 +69,7 @@ fn python_reads_what_the_store_writes() {
 
 #[test]
 fn python_decodes_what_the_store_compressed() {
-    for (compression, _) in COMPRESSIONS {
+    for (compression, ..) in COMPRESSIONS {
         let (store, folder) = store_with(compression);
         let (root, out) = (folder.path().join("store"), folder.path().join("out"));
         let (module, cubin) = cubin();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{Node, State};
+use super::state::{Node, State};
 
 /// What is written to a medium in one piece, in bytes.
 const SECTOR: usize = 512;

@@ -3,6 +3,7 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::{Access, FileIdentity, FileSystem};
 
@@ -12,12 +13,20 @@ pub(super) fn set_file_mode(_options: &mut OpenOptions, _mode: u32) {}
 
 pub(super) fn set_folder_mode(_builder: &mut DirBuilder, _mode: u32) {}
 
-pub(super) fn change_mode(_path: &Path, _mode: u32) -> io::Result<()> {
+pub(super) fn change_mode(_file: &File, _mode: u32) -> io::Result<()> {
+    Ok(())
+}
+
+pub(super) fn change_folder_mode(_path: &Path, _mode: u32) -> io::Result<()> {
     Ok(())
 }
 
 pub(super) fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
     // A hard link refuses a name that is taken, which is what is wanted.
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(super) fn exchange(_one: &Path, _other: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -39,6 +48,10 @@ pub(super) fn read_at(_file: &File, _buffer: &mut [u8], _offset: u64) -> io::Res
 #[cfg(not(windows))]
 pub(super) fn write_at(_file: &File, _bytes: &[u8], _offset: u64) -> io::Result<usize> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(super) fn set_modified(file: &File, time: SystemTime) -> io::Result<()> {
+    file.set_modified(time)
 }
 
 pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {

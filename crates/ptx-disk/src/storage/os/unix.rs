@@ -6,8 +6,9 @@ use std::os::unix::fs::{
     DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW};
 use rustix::io::Errno;
 
 use super::{Access, FileIdentity, FileSystem};
@@ -26,8 +27,16 @@ pub(super) fn set_folder_mode(builder: &mut DirBuilder, mode: u32) {
     builder.mode(mode);
 }
 
-pub(super) fn change_mode(path: &Path, mode: u32) -> io::Result<()> {
-    fs::set_permissions(path, Permissions::from_mode(mode))
+pub(super) fn change_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+/// Through the folder itself, so that no link that took its name leads elsewhere.
+pub(super) fn change_folder_mode(path: &Path, mode: u32) -> io::Result<()> {
+    let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
+    let folder =
+        OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    change_mode(&folder, mode)
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -36,8 +45,19 @@ pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
 }
 
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 pub(super) fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+pub(super) fn exchange(_one: &Path, _other: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -47,6 +67,23 @@ pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
 
 pub(super) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
     file.write_at(bytes, offset)
+}
+
+pub(super) fn set_modified(file: &File, time: SystemTime) -> io::Result<()> {
+    match file.set_modified(time) {
+        // Whoever may write a file of another user may give it the present time, and no other.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_present(time) => {
+            let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+            let times = Timestamps { last_access: now, last_modification: now };
+            Ok(rustix::fs::futimens(file, &times)?)
+        }
+        outcome => outcome,
+    }
+}
+
+fn is_present(time: SystemTime) -> bool {
+    let since = SystemTime::now().duration_since(time);
+    since.unwrap_or_else(|ahead| ahead.duration()) < Duration::from_secs(1)
 }
 
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
