@@ -257,8 +257,12 @@ fn what_a_tier_holds_is_worth_its_load_and_not_its_making() {
         let cache = cache(8, 1 << 20);
         let costing = |millis| Made { cost: Some(Duration::from_millis(millis)), ..text(100) };
         cache.insert(key(0), Made { is_held_below, ..costing(900) });
-        (1..8).for_each(|number| drop(cache.insert(key(number), costing(30))));
-        load.into_iter().for_each(|took| cache.note_load(took));
+        for number in 1..8 {
+            cache.insert(key(number), costing(30));
+        }
+        if let Some(took) = load {
+            cache.note_load(took);
+        }
         cache.insert(key(8), costing(30));
         cache.get(&key(0)).is_some()
     };
@@ -286,8 +290,8 @@ fn a_careless_retention_breaks_no_budget() {
     let config = Config::with_budget(Budget { entries: 20, bytes: 2_000 });
     let cache: Cache<PtxKey, Arc<str>> =
         Cache::new(Config { retention: Arc::new(Careless), ..config });
-    for number in 0..200 {
-        assert!(cache.insert(key(number % 50), text(90 + number as usize % 20)));
+    for (number, bytes) in (0..200).zip((90..110).cycle()) {
+        assert!(cache.insert(key(number % 50), text(bytes)));
         assert!(cache.snapshot().resident.bytes <= 2_000);
     }
     assert!(cache.snapshot().resident.entries >= 16);
