@@ -53,9 +53,10 @@ impl FromStr for Stage {
     }
 }
 
-/// A file and the key of its module.
+/// A file, its first kernel, and the key of its module.
 struct Wanted {
     file: PtxFile,
+    kernel: String,
     key: ModuleKey,
 }
 
@@ -70,9 +71,11 @@ pub(crate) fn run(stage: Stage, threads: usize, folder: &Path) -> Result<(), Box
         .into_iter()
         .map(|file| {
             let lowering = PtxKey::from_bytes(*Digest::of_bytes(file.text.as_bytes()).as_bytes());
-            Wanted { key: context.module_key(&lowering), file }
+            let ptx = Ptx::new(Arc::clone(&file.text))?;
+            let kernel = ptx.kernels().next().unwrap_or(&file.name).to_owned();
+            Ok(Wanted { key: context.module_key(&lowering), kernel, file })
         })
-        .collect();
+        .collect::<Result<_, CudaError>>()?;
     // What every process does once is not what is measured.
     context.load(&Ptx::new(".version 7.0\n.target sm_70\n.entry first() { ret; }\n")?.into())?;
 
@@ -84,7 +87,7 @@ pub(crate) fn run(stage: Stage, threads: usize, folder: &Path) -> Result<(), Box
                 .map(|wanted| Ptx::new(Arc::clone(&wanted.file.text)).map(Image::from))
                 .collect::<Result<_, _>>()?;
             timed(&wanted, threads, |place| {
-                context.load(&texts[place])?.function(&wanted[place].file.name)
+                context.load(&texts[place])?.function(&wanted[place].kernel)
             })?
         }
         Stage::Cubins => {
@@ -92,9 +95,9 @@ pub(crate) fn run(stage: Stage, threads: usize, folder: &Path) -> Result<(), Box
             let modules = ModuleCache::new(Config::with_budget(Budget::UNBOUNDED));
             let modules = modules.with_cubins(Arc::new(store));
             let figures = timed(&wanted, threads, |place| {
-                let Wanted { file, key } = &wanted[place];
+                let Wanted { file, kernel, key } = &wanted[place];
                 let text = || Ptx::new(Arc::clone(&file.text));
-                modules.get_or_load(&context, key, text)?.function(&file.name)
+                modules.get_or_load(&context, key, text)?.function(kernel)
             })?;
             modules.flush();
             memory_warm = Some(from_memory(&modules, &context, &wanted, threads)?);
@@ -103,13 +106,13 @@ pub(crate) fn run(stage: Stage, threads: usize, folder: &Path) -> Result<(), Box
         Stage::Floor => {
             let store = DiskStore::open(ptx_disk::Config::new(folder))?;
             let mut cubins = Vec::new();
-            for Wanted { file, key } in &wanted {
+            for Wanted { file, key, .. } in &wanted {
                 let stored = CubinStore::load(&store, key).map_err(|error| error.to_string())?;
                 let stored = stored.ok_or_else(|| format!("no cubin of {}", file.name))?;
                 cubins.push(Image::from(Cubin::new(stored.image)?));
             }
             timed(&wanted, threads, |place| {
-                context.load(&cubins[place])?.function(&wanted[place].file.name)
+                context.load(&cubins[place])?.function(&wanted[place].kernel)
             })?
         }
     };
@@ -183,8 +186,8 @@ fn from_memory(
             start.wait();
             let started = Instant::now();
             let mut here = 0;
-            for Wanted { file, key } in wanted.iter().cycle().take(TURNS * wanted.len()) {
-                let function = modules.with(context, key, |module| module.raw_function(&file.name));
+            for Wanted { kernel, key, .. } in wanted.iter().cycle().take(TURNS * wanted.len()) {
+                let function = modules.with(context, key, |module| module.raw_function(kernel));
                 here += usize::from(matches!(black_box(function), Some(Ok(_))));
             }
             found.fetch_add(here, Ordering::Relaxed);
