@@ -180,13 +180,16 @@ fn from_memory(
 ) -> Result<f64, Box<dyn Error>> {
     const TURNS: usize = 100;
     let found = AtomicUsize::new(0);
+    // The key and the name are at hand where something is launched.
+    let wanted: Vec<(ModuleKey, &str)> =
+        wanted.iter().map(|wanted| (wanted.key, wanted.kernel.as_str())).collect();
     let start = Barrier::new(threads);
     let took: Vec<f64> = thread::scope(|scope| {
         let look = || {
             start.wait();
             let started = Instant::now();
             let mut here = 0;
-            for Wanted { kernel, key, .. } in wanted.iter().cycle().take(TURNS * wanted.len()) {
+            for (key, kernel) in wanted.iter().cycle().take(TURNS * wanted.len()) {
                 let function = modules.with(context, key, |module| module.raw_function(kernel));
                 here += usize::from(matches!(black_box(function), Some(Ok(_))));
             }
