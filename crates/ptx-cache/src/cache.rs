@@ -154,7 +154,10 @@ where
     /// worth less than those that would have to go for it. A value without a cost counts as one that
     /// costs nothing to make again, and is the first to go.
     pub fn insert(&self, key: K, made: Made<V>) -> bool {
-        self.publish(key, made, Duration::ZERO)
+        let bytes = made.value.weight();
+        let kept = self.publish(key, made, Duration::ZERO);
+        self.tell(Event::Inserted { key: &key, bytes, kept });
+        kept
     }
 
     /// Tells the retention what a load from a tier beneath took. The running mean of these is what
@@ -166,6 +169,12 @@ where
 
     /// Takes out the value of `key`.
     pub fn remove(&self, key: &K) -> Option<V> {
+        let value = self.take_out(key)?;
+        self.tell(Event::Removed { key, bytes: value.weight() });
+        Some(value)
+    }
+
+    fn take_out(&self, key: &K) -> Option<V> {
         let guard = pin();
         let hash = self.hash(key);
         let slot = self.shards[self.shard_number(hash)].remove_if(hash, key, |_| true, &guard)?;
@@ -186,6 +195,7 @@ where
         }
         guard.flush();
         self.counts.clear();
+        self.tell(Event::Cleared);
     }
 
     /// Changes the settings. A smaller budget is met before this returns.
@@ -274,7 +284,7 @@ where
             }
         }
         // The old value is not the key's any more.
-        self.remove(&key);
+        self.take_out(&key);
         self.counts.not_kept.add(1);
         false
     }
