@@ -93,12 +93,12 @@ fn a_new_phase_is_served_within_a_few_turns() {
 #[test]
 fn in_a_loop_longer_than_the_cache_what_costs_most_stays() {
     let cache = cache(50, 1 << 30);
-    let cost = |number: u64| if number % 4 == 0 { 500 } else { 5 };
+    let cost = |number: u64| if number.is_multiple_of(4) { 500 } else { 5 };
     let mut missed = 0;
     for turn in 0..20 {
         for number in 0..100 {
             let hit = ask(&cache, number, 1_000, cost(number), None);
-            missed += u32::from(!hit && turn >= 10 && number % 4 == 0);
+            missed += u32::from(!hit && turn >= 10 && number.is_multiple_of(4));
         }
     }
     assert!(missed <= 5, "{missed} of 250 costly requests missed");

@@ -69,7 +69,9 @@ fn what_a_tier_holds_is_worth_its_load_and_not_its_making() {
         for number in 1..8 {
             cache.insert(key(number), costing(30));
         }
-        load.into_iter().for_each(|took| cache.note_load(took));
+        if let Some(took) = load {
+            cache.note_load(took);
+        }
         cache.insert(key(8), costing(30));
         cache.get(&key(0)).is_some()
     };
@@ -98,7 +100,7 @@ fn a_careless_retention_breaks_no_budget() {
     let cache: Cache<PtxKey, Arc<str>> =
         Cache::new(Config { retention: Arc::new(Careless), ..config });
     for number in 0..200 {
-        assert!(cache.insert(key(number % 50), text(90 + number as usize % 20)));
+        assert!(cache.insert(key(number % 50), text(90 + usize::try_from(number).unwrap() % 20)));
         assert!(cache.snapshot().resident.bytes <= 2_000);
     }
     assert!(cache.snapshot().resident.entries >= 16);
@@ -154,7 +156,7 @@ impl Retention for Observed {
 
 #[test]
 fn hits_while_it_is_chosen_do_not_undo_the_choice() {
-    let (uses, used) = mpsc::sync_channel::<mpsc::Sender<()>>(0);
+    let (uses, asked) = mpsc::sync_channel::<mpsc::Sender<()>>(0);
     let observed = Arc::new(Observed { choices: AtomicUsize::new(0), uses });
     let config = Config::with_budget(Budget { entries: 8, bytes: 1_000 });
     let retention: Arc<dyn Retention> = Arc::clone(&observed) as _;
@@ -165,7 +167,7 @@ fn hits_while_it_is_chosen_do_not_undo_the_choice() {
     let choices = thread::scope(|scope| {
         let cache = &cache;
         scope.spawn(move || {
-            for done in used {
+            for done in asked {
                 (0..8).for_each(|number| drop(cache.get(&key(number))));
                 done.send(()).unwrap();
             }
