@@ -194,6 +194,8 @@ where
             shard.clear(|slot| self.accounting.release(slot.value.weight()), &guard);
         }
         guard.flush();
+        drop(guard);
+        self.let_go(u64::MAX);
         self.counts.clear();
         self.tell(Event::Cleared);
     }
@@ -254,7 +256,7 @@ where
             is_held_below: made.is_held_below,
             #[expect(
                 clippy::cast_possible_truncation,
-                reason = "32 uniform bits tell families apart"
+                reason = "31 uniform bits tell families apart"
             )]
             family: family as u32,
             born_seconds: self.clock.seconds(),
@@ -264,12 +266,16 @@ where
         let shard = &self.shards[self.shard_number(hash)];
         for _ in 0..MOST_ATTEMPTS {
             let budget = self.config.load().budget.countable();
-            let admits = |replaced: Option<&Slot<K, V>>| match replaced {
-                Some(before) => self.accounting.exchange(before.value.weight(), weight, budget),
-                None => self.accounting.reserve(weight, budget),
+            let mut replaced = 0;
+            let admits = |before: Option<&Slot<K, V>>| {
+                let Some(before) = before else { return self.accounting.reserve(weight, budget) };
+                replaced = before.value.weight();
+                self.accounting.exchange(replaced, weight, budget)
             };
-            match shard.insert(hash, slot, |key| self.hash(key), admits, &pin()) {
+            let inserted = shard.insert(hash, slot, |key| self.hash(key), admits, &pin());
+            match inserted {
                 Ok(()) => {
+                    self.let_go(replaced);
                     self.keep_to_budget();
                     return true;
                 }
