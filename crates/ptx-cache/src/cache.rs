@@ -15,7 +15,7 @@ use crate::counters::Counts;
 use crate::failures::Failures;
 use crate::flight::Flights;
 use crate::ghosts::Ghosts;
-use crate::room::{Leaving, LoadTime};
+use crate::room::{Leaving, LoadTime, Newcomer};
 use crate::shard::Shard;
 use crate::slot::{About, Slot};
 use crate::sync::{Mutex, Ordering, fence, lock};
@@ -150,9 +150,10 @@ where
     }
 
     /// Makes `made` the value of `key`, in place of the one there was. Whether it was kept; if not,
-    /// `key` has no value. What alone exceeds the budget is not, nor what was retired before and is
-    /// worth less than those that would have to go for it. A value without a cost counts as one that
-    /// costs nothing to make again, and is the first to go.
+    /// `key` has no value. What alone exceeds the budget is not. Nor is what was retired before, or takes
+    /// more than half of the byte budget, if it is worth less than those that would have to go for
+    /// it. A value without a cost counts as one that costs nothing to make again, and is the first to
+    /// go.
     pub fn insert(&self, key: K, made: Made<V>) -> bool {
         let bytes = made.value.weight();
         let kept = self.publish(key, made, Duration::ZERO);
@@ -266,10 +267,10 @@ where
         let shard = &self.shards[self.shard_number(hash)];
         for _ in 0..MOST_ATTEMPTS {
             let budget = self.config.load().budget.countable();
-            let mut replaced = 0;
+            let (mut entries, mut replaced) = (1, 0);
             let admits = |before: Option<&Slot<K, V>>| {
                 let Some(before) = before else { return self.accounting.reserve(weight, budget) };
-                replaced = before.value.weight();
+                (entries, replaced) = (0, before.value.weight());
                 self.accounting.exchange(replaced, weight, budget)
             };
             let inserted = shard.insert(hash, slot, |key| self.hash(key), admits, &pin());
@@ -284,7 +285,8 @@ where
             if !budget.holds(Resident { entries: 1, bytes: weight }) {
                 break;
             }
-            if !self.make_room(Some(&self.candidate(&slot))) {
+            let adds = Resident { entries, bytes: weight.saturating_sub(replaced) };
+            if !self.make_room(Some(&Newcomer { entry: self.candidate(&slot), adds })) {
                 self.ghosts.remember(hash, slot.usage.word());
                 break;
             }

@@ -36,6 +36,20 @@ pub(crate) struct Leaving<K> {
     chosen_at: u32,
 }
 
+/// An entry that asks for room.
+pub(crate) struct Newcomer {
+    pub(crate) entry: Candidate,
+    /// What it adds to what is resident: less than itself where it takes another's place.
+    pub(crate) adds: Resident,
+}
+
+/// An entry that would go for a newcomer.
+struct Going<K> {
+    judged: Judged<K>,
+    bytes: u64,
+    worth: f64,
+}
+
 /// An entry as it was when it was chosen.
 #[derive(Clone, Copy)]
 struct Judged<K> {
@@ -67,7 +81,7 @@ where
     /// retired.
     ///
     /// Listeners hear of what was retired after the lock is released: they may call the cache.
-    pub(crate) fn make_room(&self, newcomer: Option<&Candidate>) -> bool {
+    pub(crate) fn make_room(&self, newcomer: Option<&Newcomer>) -> bool {
         let mut heard = Vec::new();
         let (is_worth_it, retired) = self.retire_for(newcomer, &mut heard);
         self.let_go(retired);
@@ -90,14 +104,15 @@ where
 
     /// Puts the keys and bytes of what was retired into `heard`, if anybody listens. Whether the
     /// newcomer is worth it, and all bytes that were retired.
-    fn retire_for(&self, newcomer: Option<&Candidate>, heard: &mut Vec<(K, u64)>) -> (bool, u64) {
+    fn retire_for(&self, newcomer: Option<&Newcomer>, heard: &mut Vec<(K, u64)>) -> (bool, u64) {
         // Before the lock: a pin may drop what any thread retired, and a drop may call the cache.
         let guard = pin();
         let mut leaving = lock(&self.choosing);
         let config = self.config();
         let budget = config.budget.countable();
         // The budget that refused it may have been another.
-        let alone = newcomer.map(|newcomer| Resident { entries: 1, bytes: newcomer.bytes });
+        let bytes = newcomer.map(|newcomer| newcomer.entry.bytes);
+        let alone = bytes.map(|bytes| Resident { entries: 1, bytes });
         if alone.is_some_and(|alone| !budget.holds(alone)) {
             return (false, 0);
         }
@@ -106,18 +121,19 @@ where
             self.choose(&mut leaving, &config, newcomer, &guard);
             is_fresh = true;
         }
-        let worth = newcomer.map_or(f64::INFINITY, |newcomer| config.retention.worth(newcomer));
-        let mut going = Vec::new();
-        let mut lost = 0.0;
+        let retention = &*config.retention;
+        let worth = newcomer.map_or(f64::INFINITY, |newcomer| retention.worth(&newcomer.entry));
+        let budget_beside = beside(budget, newcomer);
+        let mut going: Vec<Going<K>> = Vec::new();
         let mut left = self.accounting.resident();
-        while !beside(budget, newcomer).holds(left) {
+        while !budget_beside.holds(left) {
             let Some(judged) = leaving.queue.pop() else {
                 if is_fresh {
                     break;
                 }
                 is_fresh = true;
                 going.clear();
-                (lost, left) = (0.0, self.accounting.resident());
+                left = self.accounting.resident();
                 self.choose(&mut leaving, &config, newcomer, &guard);
                 continue;
             };
@@ -129,22 +145,30 @@ where
                 continue;
             };
             let candidate = self.candidate(slot);
-            lost += config.retention.worth(&candidate);
-            left = Resident {
-                entries: left.entries.saturating_sub(1),
-                bytes: left.bytes.saturating_sub(candidate.bytes),
-            };
-            going.push(judged);
+            left = without(left, candidate.bytes);
+            let worth = retention.worth(&candidate);
+            going.push(Going { judged, bytes: candidate.bytes, worth });
+        }
+        // What went before a larger one may have room beside it after all, the worthiest first.
+        for at in (0..going.len().saturating_sub(1)).rev() {
+            let kept = with(left, going[at].bytes);
+            if budget_beside.holds(kept) {
+                left = kept;
+                leaving.queue.push(going.remove(at).judged);
+            }
         }
         // What was never used again is kept on trial, for the burst that may be coming: it is judged
-        // at the next choice.
-        let is_known = newcomer.is_some_and(|newcomer| newcomer.gaps[0] > 0);
-        if is_known && !going.is_empty() && worth <= lost * INCUMBENTS {
-            leaving.queue.extend(going.iter().rev());
+        // at the next choice. But not at the price of most of what there is.
+        let is_judged = newcomer.is_some_and(|newcomer| {
+            newcomer.entry.gaps[0] > 0 || newcomer.entry.bytes > budget.bytes / 2
+        });
+        let lost: f64 = going.iter().map(|going| going.worth).sum();
+        if is_judged && !going.is_empty() && worth <= lost * INCUMBENTS {
+            leaving.queue.extend(going.iter().rev().map(|going| going.judged));
             return (false, 0);
         }
         let mut retired = 0_u64;
-        for Judged { key, .. } in going {
+        for Going { judged: Judged { key, .. }, .. } in going {
             let Some(weight) = self.retire(&key, &guard) else { continue };
             retired = retired.saturating_add(weight);
             if self.is_heard() {
@@ -159,7 +183,7 @@ where
         &self,
         leaving: &mut Leaving<K>,
         config: &Config,
-        newcomer: Option<&Candidate>,
+        newcomer: Option<&Newcomer>,
         guard: &Guard,
     ) {
         let residents: Vec<&Slot<K, V>> =
@@ -235,14 +259,22 @@ fn who_leaves(retention: &dyn Retention, candidates: &[Candidate], budget: Budge
 }
 
 /// What of `budget` is left beside `newcomer`.
-fn beside(budget: Budget, newcomer: Option<&Candidate>) -> Budget {
-    match newcomer {
-        Some(newcomer) => Budget {
-            entries: budget.entries.saturating_sub(1),
-            bytes: budget.bytes.saturating_sub(newcomer.bytes),
-        },
-        None => budget,
+fn beside(budget: Budget, newcomer: Option<&Newcomer>) -> Budget {
+    let adds = newcomer.map_or(Resident::default(), |newcomer| newcomer.adds);
+    Budget {
+        entries: budget.entries.saturating_sub(adds.entries),
+        bytes: budget.bytes.saturating_sub(adds.bytes),
     }
+}
+
+fn with(resident: Resident, bytes: u64) -> Resident {
+    let Resident { entries, bytes: before } = resident;
+    Resident { entries: entries + 1, bytes: before.saturating_add(bytes) }
+}
+
+fn without(resident: Resident, bytes: u64) -> Resident {
+    let Resident { entries, bytes: before } = resident;
+    Resident { entries: entries.saturating_sub(1), bytes: before.saturating_sub(bytes) }
 }
 
 /// The running mean of loads from a tier beneath, in nanoseconds. Zero before the first.

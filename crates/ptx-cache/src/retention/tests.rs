@@ -195,6 +195,25 @@ fn a_loop_longer_than_the_cache_does_not_wash_through_it() {
     assert!(hits > 0.35, "{hits}");
 }
 
+#[test]
+fn one_that_nearly_fills_the_budget_does_not_flush_what_is_in_use() {
+    let cache = cache(1_000, 100_000);
+    for number in (0..50).cycle().take(450) {
+        ask(&cache, number, 1_000, 50, None);
+    }
+    for enormous in 0..20 {
+        ask(&cache, 1_000 + enormous, 95_000, 50, None);
+        let resident = cache.snapshot().resident.entries;
+        assert!(resident >= 45, "{resident} of 50 stayed");
+        for number in (0..50).cycle().take(100) {
+            ask(&cache, number, 1_000, 50, None);
+        }
+    }
+    // Nobody asks for the small ones any more.
+    let missed = (0..2_000).filter(|_| !ask(&cache, 2_000, 95_000, 50, None)).count();
+    assert!(missed < 500, "what alone is in use stays out for {missed} requests");
+}
+
 proptest! {
     #[test]
     fn few_large_entries_keep_the_best_subset(

@@ -3,6 +3,7 @@
 use std::sync::mpsc;
 
 use super::*;
+use crate::room::Newcomer;
 use crate::slot::{About, Slot};
 use crate::usage::Usage;
 use crate::{Candidate, Retention};
@@ -122,6 +123,12 @@ fn a_smaller_budget_is_met_at_once() {
     assert!(!cache.insert(key(1), text(1)));
 }
 
+fn newcomer(cache: &Texts, slot: &Slot<PtxKey, Arc<str>>) -> Newcomer {
+    let entry = cache.candidate(slot);
+    let adds = Resident { entries: 1, bytes: entry.bytes };
+    Newcomer { entry, adds }
+}
+
 #[test]
 fn no_room_is_made_for_what_the_budget_in_force_cannot_hold() {
     let cache = cache(10, 100);
@@ -130,7 +137,7 @@ fn no_room_is_made_for_what_the_budget_in_force_cannot_hold() {
     let about =
         About { cost: Duration::from_secs(1), is_held_below: false, family: 0, born_seconds: 0 };
     let large = Slot::new(key(11), text(101).value, about, Usage::once(0));
-    assert!(!cache.make_room(Some(&cache.candidate(&large))));
+    assert!(!cache.make_room(Some(&newcomer(&cache, &large))));
     assert_eq!(cache.snapshot().resident.entries, 10);
 }
 
@@ -189,10 +196,27 @@ fn where_there_is_room_nothing_is_weighed_against_the_newcomer() {
     let cache: Texts = Cache::new(Config { retention, ..Config::default() });
     let about = About { cost: Duration::ZERO, is_held_below: false, family: 0, born_seconds: 0 };
     let again = Usage::again(Usage::once(0).word(), 3);
-    assert!(cache.make_room(Some(&cache.candidate(&Slot::new(
-        key(1),
-        text(1).value,
-        about,
-        again
-    )))));
+    let slot = Slot::new(key(1), text(1).value, about, again);
+    assert!(cache.make_room(Some(&newcomer(&cache, &slot))));
+}
+
+#[test]
+fn replacing_a_value_by_a_larger_one_retires_no_more_than_it_needs() {
+    let cache = cache(10, 100);
+    (1..=10).for_each(|number| assert!(cache.insert(key(number), text(10))));
+    assert!(cache.insert(key(1), text(20)), "its own ten bytes are free for it");
+    assert_eq!(cache.snapshot().evicted_entries, 1);
+    assert_eq!(cache.snapshot().resident, Resident { entries: 9, bytes: 100 });
+    assert_exact(&cache);
+}
+
+#[test]
+fn what_went_before_a_large_one_and_fits_beside_the_newcomer_stays() {
+    let costing = |millis, bytes| Made { cost: Some(Duration::from_millis(millis)), ..text(bytes) };
+    let cache = cache(10, 100);
+    cache.insert(key(1), costing(1, 10));
+    cache.insert(key(2), costing(18, 90));
+    assert!(cache.insert(key(3), costing(90, 85)));
+    assert_eq!(cache.snapshot().resident, Resident { entries: 2, bytes: 95 });
+    assert!(cache.get(&key(1)).is_some());
 }
