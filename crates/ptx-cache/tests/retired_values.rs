@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 use ptx_cache::{Budget, Cache, Config, Made, Weigh};
 use ptx_key::PtxKey;
