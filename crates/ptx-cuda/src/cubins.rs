@@ -2,6 +2,7 @@
 //! counted. Nothing that the store does fails a load.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -54,6 +55,11 @@ impl Timed {
         self.nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 
+    fn clear(&self) {
+        self.count.store(0, Ordering::Relaxed);
+        self.nanos.store(0, Ordering::Relaxed);
+    }
+
     fn get(&self) -> (u64, Duration) {
         let nanos = self.nanos.load(Ordering::Relaxed);
         (self.count.load(Ordering::Relaxed), Duration::from_nanos(nanos))
@@ -91,6 +97,18 @@ impl LoadCounts {
         }
     }
 
+    /// Sets all counts to zero.
+    pub(crate) fn clear(&self) {
+        let Self { hits, assembled, given, refused, rescued, written, store_failures, warned: _ } =
+            self;
+        for timed in [hits, assembled, given] {
+            timed.clear();
+        }
+        for count in [refused, rescued, written, store_failures] {
+            count.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Warns once of all that may go wrong with a store.
     pub(crate) fn warn(&self, what: impl fmt::Display) {
         if !self.warned.swap(true, Ordering::Relaxed) {
@@ -114,7 +132,11 @@ pub(crate) struct Keeper {
 impl Keeper {
     /// Writes a cubin to the store.
     pub(crate) fn write(&self, key: &ModuleKey, cubin: &StoredCubin) {
-        if self.answer(self.store.store(key, cubin)).is_some() {
+        // A store is its author's: the thread that writes goes on to the next cubin, and a thread
+        // that loads to its module. Nothing of this crate is changed half.
+        let stored = catch_unwind(AssertUnwindSafe(|| self.store.store(key, cubin)));
+        let stored = stored.unwrap_or_else(|_| Err("it panicked".into()));
+        if self.answer(stored).is_some() {
             self.counts.written.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -81,6 +81,10 @@ impl<D: Driver> Loader<D> {
         self.cubins.iter().for_each(Cubins::flush);
     }
 
+    pub(crate) fn clear_counts(&self) {
+        self.counts.clear();
+    }
+
     /// All but what is resident.
     pub(crate) fn snapshot(&self) -> ModuleSnapshot {
         let (retired, cubins) = (self.queue.content(), self.counts.snapshot());

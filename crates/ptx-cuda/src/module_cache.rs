@@ -23,7 +23,8 @@ use crate::{
 /// its own.
 ///
 /// A refusal that will not change (see [`Refused::is_permanent`]) is remembered like a module:
-/// the driver is not asked again. Its key holds the driver's version, so another driver is.
+/// the driver is not asked again. Its key holds the driver's version, so another driver is. What
+/// [may be damaged](Refused::may_be_damaged) is asked for again.
 ///
 /// Modules keep their context: [`forget`](Self::forget) it before it is to go.
 ///
@@ -289,7 +290,10 @@ impl<D: Driver> ModuleCache<D> {
                 made_from = found.source;
                 Ok(Made { cost: Some(found.cost), ..Made::new(Outcome::Loaded(found.module)) })
             }
-            Err(CudaError::Refused(refused)) if refused.is_permanent() => {
+            // Of what was damaged the next copy may be whole.
+            Err(CudaError::Refused(refused))
+                if refused.is_permanent() && !refused.may_be_damaged() =>
+            {
                 Ok(Made::new(Outcome::Refused(refused)))
             }
             Err(error) => Err(error),
@@ -356,6 +360,7 @@ impl<D: Driver> ModuleCache<D> {
     /// Takes out everything, and sets the counts to zero.
     pub fn clear(&self) {
         self.cache.clear();
+        self.loader.clear_counts();
     }
 
     /// Changes the settings. A smaller budget is met before this returns.

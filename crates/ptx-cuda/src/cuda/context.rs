@@ -61,7 +61,7 @@ impl LiveContext {
 
     /// That the context was not destroyed or reset behind its owner's back: what the driver does
     /// with a handle into one that was is not said.
-    fn check(&self) -> Result<(), CudaError> {
+    pub(crate) fn check(&self) -> Result<(), CudaError> {
         let number = self.owner.number().transpose()?;
         let reset = matches!(self.owner, Owner::Primary(_, device) if !primary_is_active(device));
         if number != self.number || reset {

@@ -1,14 +1,16 @@
 //! Where modules come from, on the recording driver and a store in a map.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Barrier, Mutex};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
 
 use ptx_cache::{Claim, Config, StoreError};
 use ptx_key::{Assembler, ComputeCapability, Digest, JitConfiguration, PtxKey};
 
 use super::*;
+use crate::cubin_writer::MOST_WAITING;
 use crate::{
     CubinSnapshot, DriverBuild, DriverCode, DriverVersion, Failure, JitLog, ModuleCache, Operation,
     Reason, RecordingDriver,
@@ -23,6 +25,10 @@ struct MapStore {
     failing: AtomicBool,
     /// Held by who writes.
     writing: Mutex<()>,
+    /// Writes that panic.
+    panics: AtomicUsize,
+    /// Claims that are held.
+    held: Arc<AtomicUsize>,
     /// What a claim finds.
     published: Mutex<Option<StoredCubin>>,
 }
@@ -56,7 +62,11 @@ impl CubinStore for MapStore {
     }
 
     fn store(&self, key: &ModuleKey, cubin: &StoredCubin) -> Result<(), StoreError> {
-        let _writing = self.writing.lock().unwrap();
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let fewer = |left: usize| left.checked_sub(1);
+        if self.panics.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok() {
+            panic!("a store's bug");
+        }
         self.answer()?;
         self.kept.lock().unwrap().entry(*key).or_insert_with(|| cubin.clone());
         Ok(())
@@ -72,7 +82,23 @@ impl CubinStore for MapStore {
     fn claim(&self, _key: &ModuleKey) -> Result<Claim<StoredCubin>, StoreError> {
         self.answer()?;
         let published = self.published.lock().unwrap().take();
-        Ok(published.map_or_else(|| Claim::Held(Box::new(())), Claim::Published))
+        Ok(published.map_or_else(|| Claim::Held(Box::new(Held::new(&self.held))), Claim::Published))
+    }
+}
+
+/// A claim, counted while it is held.
+struct Held(Arc<AtomicUsize>);
+
+impl Held {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -239,6 +265,48 @@ fn a_store_that_fails_fails_no_load() {
     // The look, the claim and the write.
     assert_eq!((life.counts().store_failures, life.counts().written), (3, 0));
     assert_eq!(life.load().unwrap(), ModuleSource::Memory);
+}
+
+#[test]
+fn a_store_that_panics_fails_no_load_and_loses_no_other_cubin() {
+    let store = Arc::<MapStore>::default();
+    let life = Life::new(&store);
+    let load = |number: usize| {
+        let text = TEXT.replace("a()", &format!("kernel_{number}()"));
+        let key = life.context.module_key_of_text(&text);
+        life.modules.get_or_load(&life.context, &key, || Ptx::new(text)).unwrap();
+    };
+    store.panics.store(2, Ordering::Relaxed);
+    let writing = store.writing.lock().unwrap();
+    // More than may wait.
+    (0..MOST_WAITING).for_each(load);
+    drop(writing);
+    (MOST_WAITING..100).for_each(load);
+    let counts = life.counts();
+    assert_eq!((counts.written, counts.store_failures), (98, 2));
+    assert_eq!(store.kept.lock().unwrap().len(), 98);
+    assert_eq!(store.held.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_claim_is_given_back_however_the_making_ends() {
+    let store = Arc::<MapStore>::default();
+    let life = Life::new(&store);
+    let serve = |image: &dyn Fn() -> Result<Ptx, CudaError>| {
+        life.modules.serve(&life.context, &life.key(), image)
+    };
+    let panics = || -> Result<Ptx, CudaError> { panic!("a lowering's bug") };
+    assert!(catch_unwind(AssertUnwindSafe(|| serve(&panics).map(|_| ()))).is_err());
+    assert!(serve(&|| Ptx::new("no PTX")).is_err());
+    for code in [DriverCode::OUT_OF_MEMORY, DriverCode::OUT_OF_MEMORY, DriverCode::UNKNOWN] {
+        life.driver.fail_next(Operation::Load, judged(code));
+    }
+    assert!(life.load().is_err());
+    assert!(life.load().is_err());
+    assert_eq!(store.held.load(Ordering::Relaxed), 0);
+    assert_eq!(life.load().unwrap(), ModuleSource::Assembled);
+    life.modules.flush();
+    assert_eq!(store.held.load(Ordering::Relaxed), 0);
 }
 
 #[test]
