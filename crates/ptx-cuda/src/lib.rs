@@ -116,6 +116,7 @@ mod ptx;
 mod ptxas;
 mod recording;
 mod refused;
+mod residents;
 mod tokens;
 mod unload_queue;
 mod warm;
@@ -137,7 +138,7 @@ pub use driver::{
 pub use driver_build::DriverBuild;
 pub use error::CudaError;
 pub use jit_log::{Diagnostic, JitLog, Severity};
-pub use module_cache::{ModuleCache, ModuleSnapshot, ModuleSource, ResidentKey, ServedModule};
+pub use module_cache::{ModuleCache, ModuleSnapshot, ModuleSource, ServedModule};
 pub use module_keys::ModuleKeys;
 pub use modules::{Function, Module};
 pub use ptx::{Ptx, PtxHeader};
@@ -147,4 +148,5 @@ pub use recording::{
     Call, Operation, RecordedContext, RecordedFunction, RecordedModule, RecordingDriver,
 };
 pub use refused::{Reason, Refused};
+pub use residents::ResidentKey;
 pub use warm::{WarmProgress, Warmed};

@@ -1,14 +1,17 @@
 //! How a module comes to be loaded that is not resident: from the store of cubins, from a text
 //! that is assembled and stored, or as it was given.
 
-use std::sync::Arc;
+mod memory;
+
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use ptx_cache::{CubinStore, StoredCubin};
 use ptx_key::{ModuleKey, PtxIsa};
 
 use crate::cubins::{Cubins, LoadCounts};
+use crate::residents::Residents;
 use crate::unload_queue::{UnloadQueue, collect};
 use crate::{
     Assembled, Context, Cubin, CudaError, Driver, Image, Module, ModuleSnapshot, ModuleSource, Ptx,
@@ -30,14 +33,18 @@ pub(crate) struct Loader<D: Driver> {
     ptxas: Option<Arc<Ptxas>>,
     counts: Arc<LoadCounts>,
     queue: Arc<UnloadQueue<D>>,
+    /// The cache's, which can make room on the device.
+    residents: Weak<Residents<D>>,
 }
 
 /// A module that was loaded now.
 pub(crate) struct Found<D: Driver> {
     pub(crate) module: Module<D>,
     pub(crate) source: ModuleSource,
-    /// What it would take to load it again.
+    /// What it would take to make it anew.
     pub(crate) cost: Duration,
+    /// Whether the next request finds its cubin in the store.
+    pub(crate) is_held_below: bool,
 }
 
 /// Which module is asked for.
@@ -59,9 +66,9 @@ impl<D: Driver> Drop for Loader<D> {
 }
 
 impl<D: Driver> Loader<D> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(residents: Weak<Residents<D>>) -> Self {
         let (counts, queue) = (Arc::default(), Arc::new(UnloadQueue::new()));
-        Self { cubins: None, ptxas: None, counts, queue }
+        Self { cubins: None, ptxas: None, counts, queue, residents }
     }
 
     pub(crate) fn keep_in(&mut self, store: Arc<dyn CubinStore>) {
@@ -146,23 +153,12 @@ impl<D: Driver> Loader<D> {
         None
     }
 
-    /// Has the driver load, and once more with the memory of what is retired where it ran out.
-    fn load_image(&self, context: &Context<D>, image: &Image) -> Result<Module<D>, CudaError> {
-        match context.load_into(image, Some(&self.queue)) {
-            Err(error) if error.is_out_of_memory() => {
-                self.unload_retired();
-                context.load_into(image, Some(&self.queue))
-            }
-            loaded => loaded,
-        }
-    }
-
     fn load_given(&self, context: &Context<D>, image: &Image) -> Result<Found<D>, CudaError> {
         let started = Instant::now();
         let module = self.load_image(context, image)?;
         let cost = started.elapsed();
         self.counts.given.add(cost);
-        Ok(Found { module, source: ModuleSource::Given, cost })
+        Ok(Found { module, source: ModuleSource::Given, cost, is_held_below: false })
     }
 
     fn load_stored(
@@ -224,9 +220,13 @@ impl<D: Driver> Loader<D> {
             .and_then(|cubin| self.load_image(context, &cubin.into()));
         match loaded {
             Ok(module) => {
-                let cost = started.elapsed();
-                self.counts.hits.add(cost);
-                Ok(Some(Found { module, source: ModuleSource::Cubin, cost }))
+                let took = started.elapsed();
+                self.counts.hits.add(took);
+                if let Some(residents) = self.residents.upgrade() {
+                    residents.note_load(took);
+                }
+                let (source, cost) = (ModuleSource::Cubin, stored.cost.max(took));
+                Ok(Some(Found { module, source, cost, is_held_below: true }))
             }
             Err(error) if error.blames_image() => {
                 self.refused(&error);
@@ -285,7 +285,6 @@ impl<D: Driver> Loader<D> {
         claim: &mut HeldClaim,
     ) -> Result<Option<Found<D>>, CudaError> {
         let (image, assembly) = (Arc::clone(assembled.cubin.image()), started.elapsed());
-        let loading = Instant::now();
         let module = match self.load_image(context, &assembled.cubin.into()) {
             Ok(module) => module,
             Err(error) if error.blames_image() => {
@@ -294,15 +293,12 @@ impl<D: Driver> Loader<D> {
             }
             Err(error) => return Err(error),
         };
-        let mut cost = loading.elapsed();
-        self.counts.assembled.add(started.elapsed());
-        match &self.cubins {
-            Some(cubins) => {
-                cubins.keep(*key, StoredCubin { image, cost: assembly }, claim.take());
-            }
-            None => cost += assembly,
+        let (source, cost) = (ModuleSource::Assembled, started.elapsed());
+        self.counts.assembled.add(cost);
+        if let Some(cubins) = &self.cubins {
+            cubins.keep(*key, StoredCubin { image, cost: assembly }, claim.take());
         }
-        Ok(Some(Found { module, source: ModuleSource::Assembled, cost }))
+        Ok(Some(Found { module, source, cost, is_held_below: self.cubins.is_some() }))
     }
 
     /// Loads a text of an instruction set that the driver does not know: by an offline assembler
@@ -317,7 +313,8 @@ impl<D: Driver> Loader<D> {
         mut claim: HeldClaim,
     ) -> Result<Found<D>, CudaError> {
         let rescued = match self.assemble_offline(context, ptx, &mut claim)? {
-            Some(found) => Some(found),
+            // Before the next request finds its cubin, it has the text lowered once more.
+            Some(found) => Some(Found { is_held_below: false, ..found }),
             None => match error.refused().and_then(|refused| refused.supported_isa) {
                 Some(latest) => match lower(Some(latest))? {
                     Some(Image::Ptx(ptx)) => Some(self.make(context, key, &ptx, &mut claim)?),

@@ -121,6 +121,11 @@ impl<D: Driver> Module<D> {
         self.0.globals.get(name, |global| *global, ask)
     }
 
+    /// Whether this is its only clone, and no function of it is held.
+    pub(crate) fn is_held_once(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+
     /// The driver's own module. It is valid as long as a user keeps this one.
     pub fn raw(&self) -> &D::Module {
         &self.0.held.module

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
 
-use ptx_cache::{Claim, Config, StoreError};
+use ptx_cache::{Budget, Candidate, Claim, Config, Retention, StoreError};
 use ptx_key::{Assembler, ComputeCapability, Digest, JitConfiguration, PtxKey};
 
 use super::*;
@@ -64,9 +64,8 @@ impl CubinStore for MapStore {
     fn store(&self, key: &ModuleKey, cubin: &StoredCubin) -> Result<(), StoreError> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let fewer = |left: usize| left.checked_sub(1);
-        if self.panics.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok() {
-            panic!("a store's bug");
-        }
+        let panics = self.panics.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok();
+        assert!(!panics, "a store's bug");
         self.answer()?;
         self.kept.lock().unwrap().entry(*key).or_insert_with(|| cubin.clone());
         Ok(())
@@ -157,6 +156,47 @@ fn a_text_is_assembled_once_and_its_cubin_loaded_in_the_next_life() {
     assert_eq!(served.source, ModuleSource::Cubin);
     assert_eq!((second.counts().hits, second.counts().assembled), (1, 0));
     assert_eq!(second.driver.count(Operation::Assemble), 0);
+}
+
+/// Notes what the next misses would cost, and has the first entries go.
+#[derive(Default)]
+struct Costs(Mutex<Vec<Duration>>);
+
+impl Retention for Costs {
+    fn leaving(&self, candidates: &[Candidate], _: Budget) -> Vec<usize> {
+        *self.0.lock().unwrap() = candidates.iter().map(|candidate| candidate.cost).collect();
+        vec![0]
+    }
+
+    fn worth(&self, _: &Candidate) -> f64 {
+        1.0
+    }
+}
+
+#[test]
+fn the_next_miss_of_what_the_store_holds_costs_a_load() {
+    const ASSEMBLY: Duration = Duration::from_secs(1000);
+    let store = Arc::<MapStore>::default();
+    let costs = Arc::<Costs>::default();
+    let config = Config {
+        retention: Arc::<Costs>::clone(&costs),
+        ..Config::with_budget(Budget { entries: 2, bytes: Budget::MOST_BYTES })
+    };
+    let life = Life::new(&store);
+    let cubins: Arc<dyn CubinStore> = Arc::<MapStore>::clone(&store);
+    let modules = ModuleCache::new(config).with_cubins(cubins);
+    for kernel in ["b", "c", "d"] {
+        let text = TEXT.replace("a()", &format!("{kernel}()"));
+        let key = life.context.module_key_of_text(&text);
+        let image = crate::cubin::smallest(90, text.as_bytes()).into();
+        store.kept.lock().unwrap().insert(key, StoredCubin { image, cost: ASSEMBLY });
+        let served = modules.serve(&life.context, &key, || Ptx::new(text)).unwrap();
+        assert_eq!(served.source, ModuleSource::Cubin);
+    }
+    assert!(modules.entries().iter().all(|entry| entry.cost >= ASSEMBLY));
+    let costs = costs.0.lock().unwrap().clone();
+    assert_eq!(costs.len(), 2);
+    assert!(costs.iter().all(|cost| *cost < ASSEMBLY), "{costs:?}");
 }
 
 #[test]
