@@ -312,10 +312,17 @@ impl<D: Driver> Loader<D> {
         lower: &mut Lower<'_>,
         mut claim: HeldClaim,
     ) -> Result<Found<D>, CudaError> {
-        let rescued = match self.assemble_offline(context, ptx, &mut claim)? {
+        let latest = error.refused().and_then(|refused| refused.supported_isa);
+        let offline = self.assemble_offline(context, ptx, &mut claim);
+        let (offline, error) = match offline {
+            Ok(found) => (found, error),
+            // A remembered refusal would outlast it.
+            Err(passing) => (None, passing),
+        };
+        let rescued = match offline {
             // Before the next request finds its cubin, it has the text lowered once more.
             Some(found) => Some(Found { is_held_below: false, ..found }),
-            None => match error.refused().and_then(|refused| refused.supported_isa) {
+            None => match latest {
                 Some(latest) => match lower(Some(latest))? {
                     Some(Image::Ptx(ptx)) => Some(self.make(context, key, &ptx, &mut claim)?),
                     Some(image) => Some(self.load_given(context, &image)?),
@@ -330,7 +337,8 @@ impl<D: Driver> Loader<D> {
     }
 
     /// A text by `ptxas`, kept under the key that `ptxas` gives it: the key of the request is that
-    /// of a driver which cannot make it. `None` where there is no `ptxas` that can.
+    /// of a driver which cannot make it. `None` where there is no `ptxas` that can; an error where
+    /// it may be able to the next time.
     fn assemble_offline(
         &self,
         context: &Context<D>,
@@ -350,10 +358,11 @@ impl<D: Driver> Loader<D> {
         let started = Instant::now();
         match offline.assemble(ptx) {
             Ok(assembled) => self.load_assembled(&offline, &key, assembled, started, claim),
-            Err(error) => {
+            Err(error) if error.is_permanent() => {
                 tracing::debug!(%error, "ptxas makes no cubin of it either");
                 Ok(None)
             }
+            Err(error) => Err(error),
         }
     }
 }

@@ -41,7 +41,7 @@ impl PtxHeader {
     /// `.target`.
     pub fn read(text: &str) -> Result<Self, CudaError> {
         let mut tokens = Tokens::of(text);
-        let end = u32::try_from(text.lines().count().max(1)).unwrap_or(u32::MAX);
+        let end = lines(text);
         let (isa, isa_line) = directive(&mut tokens, ".version", "9.0", end)?;
         let (target, target_line) = directive(&mut tokens, ".target", "sm_90a", end)?;
         let mut behind = tokens.skip_while(|token| token.text != ".address_size");
@@ -140,6 +140,19 @@ impl Ptx {
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         definitions(&self.text).filter(|found| found.kernel).map(|found| found.name)
     }
+
+    /// What is wrong with it where it has no kernel.
+    pub(crate) fn ends_before_a_kernel(&self) -> CudaError {
+        CudaError::NotPtx {
+            line: lines(&self.text),
+            expected: "a kernel such as `.entry name()`".to_owned(),
+            found: "the end".to_owned(),
+        }
+    }
+}
+
+fn lines(text: &str) -> u32 {
+    u32::try_from(text.lines().count().max(1)).unwrap_or(u32::MAX)
 }
 
 fn nul_byte(text: &str) -> CudaError {

@@ -442,6 +442,27 @@ fn a_text_that_stays_too_new_is_refused_with_the_cure() {
     assert_eq!(life.counts().rescued, 0);
 }
 
+#[cfg(unix)]
+#[test]
+fn an_assembler_that_fails_in_passing_is_asked_again() {
+    let (ptxas, _keeps) = crate::ptxas::tests::mute();
+    let driver = RecordingDriver::new();
+    let context = Context::primary(&driver, 0).unwrap();
+    let modules = ModuleCache::new(Config::default()).with_ptxas(Arc::new(ptxas));
+    let late = TEXT.replace("9.0", "9.9");
+    let key = context.module_key_of_text(&late);
+    let mut asked = 0;
+    for _ in 0..2 {
+        let give = || {
+            asked += 1;
+            Ptx::new(late.as_str())
+        };
+        let error = modules.get_or_load(&context, &key, give).unwrap_err();
+        assert_eq!(error.refused().unwrap().assembler, "ptxas 13.5", "{error}");
+    }
+    assert_eq!(asked, 2);
+}
+
 /// The only lowering of the tests of what is shipped.
 const LOWERING: PtxKey = PtxKey::from_bytes([3; 32]);
 
@@ -484,4 +505,11 @@ fn a_shipped_cubin_for_the_device_or_a_lower_minor_goes_before_the_text() {
     assert_eq!(store.kept.lock().unwrap().len(), 2);
     // Nothing that was shipped runs on another major.
     assert_eq!(serve(9, 0, "own"), ModuleSource::Assembled);
+    // Who warms looks for what was shipped too.
+    let (context, _) = shipped_to(8, 9);
+    let cubins: Arc<dyn CubinStore> = Arc::<MapStore>::clone(&store);
+    let modules = ModuleCache::new(Config::default()).with_cubins(cubins);
+    let wanted = [(context.module_keys(&LOWERING), || Ptx::new(text("own")))];
+    let warmed = modules.warm(&context, wanted, None, |_| {});
+    assert_eq!((warmed.already_there, warmed.made), (1, 0), "{warmed:?}");
 }
