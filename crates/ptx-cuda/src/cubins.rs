@@ -34,7 +34,8 @@ pub struct CubinSnapshot {
     /// Texts of an instruction set that the driver does not know, which were loaded all the same:
     /// assembled offline, or lowered again.
     pub rescued: u64,
-    /// Cubins that were stored.
+    /// Cubins that were given to the store without a failure; one that is off or read-only passes
+    /// over them.
     pub written: u64,
     /// Requests to the store that failed.
     pub store_failures: u64,

@@ -106,7 +106,7 @@ impl<D: Driver> Loader<D> {
         wanted: Wanted<'_>,
         lower: &mut Lower<'_>,
     ) -> Result<Found<D>, CudaError> {
-        self.queue.unload_all();
+        self.unload_retired();
         let Wanted { key, others } = wanted;
         let cubins = self.cubins_of(context);
         if let Some(cubins) = cubins

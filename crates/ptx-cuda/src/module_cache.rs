@@ -9,6 +9,7 @@ use ptx_key::{ModuleKey, PtxIsa};
 
 use crate::loader::{Loader, Lower, Wanted};
 use crate::residents::{Outcome, Residents};
+use crate::unload_queue::share_retired;
 use crate::{
     Context, ContextId, CubinSnapshot, CudaError, Driver, Image, Module, ModuleKeys, Ptxas,
     ResidentKey,
@@ -255,6 +256,9 @@ impl<D: Driver> ModuleCache<D> {
             Err(error) => Err(error),
         };
         let served = self.cache.get_or_make(resident, load).map_err(own_error)?;
+        if served.origin == Origin::Made {
+            share_retired();
+        }
         let source = match served.origin {
             Origin::Memory => ModuleSource::Memory,
             Origin::Coalesced => ModuleSource::Coalesced,
@@ -322,6 +326,7 @@ impl<D: Driver> ModuleCache<D> {
     /// Changes the settings. A smaller budget is met before this returns.
     pub fn reconfigure(&self, config: Config) {
         self.cache.reconfigure(config);
+        share_retired();
     }
 
     /// What is resident, in no order.

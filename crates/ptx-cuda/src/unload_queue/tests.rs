@@ -1,7 +1,7 @@
 //! When modules are unloaded, and by whom, on the recording driver.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use ptx_cache::{Budget, Config};
@@ -132,6 +132,31 @@ fn memory_that_ran_out_takes_the_residents_that_nobody_uses() {
     let sum: u64 = modules.entries().iter().map(|entry| entry.bytes).sum();
     assert_eq!((snapshot.memory.resident.entries, snapshot.memory.resident.bytes), (3, sum));
     assert_eq!((snapshot.memory.evicted_entries, snapshot.retired.entries), (1, 0));
+    assert_eq!(driver.violations(), [""; 0]);
+}
+
+#[test]
+fn what_a_thread_retired_that_rests_is_unloaded_by_another() {
+    let (driver, context, modules) = start();
+    let (loaded, looked) = (Barrier::new(2), Barrier::new(2));
+    let settled = thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..20 {
+                load(&modules, &context, number).unwrap();
+            }
+            loaded.wait();
+            looked.wait();
+        });
+        loaded.wait();
+        let settled = (0..10_000).any(|_| {
+            modules.unload_retired();
+            thread::yield_now();
+            driver.loaded() == 4
+        });
+        looked.wait();
+        settled
+    });
+    assert!(settled, "{} are loaded", driver.loaded());
     assert_eq!(driver.violations(), [""; 0]);
 }
 
