@@ -1,8 +1,6 @@
 //! How a module comes to be loaded that is not resident: from the store of cubins, from a text
 //! that is assembled and stored, or as it was given.
 
-mod memory;
-
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -12,7 +10,7 @@ use ptx_key::{ModuleKey, PtxIsa};
 
 use crate::cubins::{Cubins, LoadCounts};
 use crate::residents::Residents;
-use crate::unload_queue::{UnloadQueue, collect};
+use crate::unload_queue::UnloadQueue;
 use crate::{
     Assembled, Context, Cubin, CudaError, Driver, Image, Module, ModuleSnapshot, ModuleSource, Ptx,
     Ptxas,
@@ -33,7 +31,7 @@ pub(crate) struct Loader<D: Driver> {
     ptxas: Option<Arc<Ptxas>>,
     counts: Arc<LoadCounts>,
     queue: Arc<UnloadQueue<D>>,
-    /// The cache's, which can make room on the device.
+    /// Hears what loads take.
     residents: Weak<Residents<D>>,
 }
 
@@ -67,7 +65,8 @@ impl<D: Driver> Drop for Loader<D> {
 
 impl<D: Driver> Loader<D> {
     pub(crate) fn new(residents: Weak<Residents<D>>) -> Self {
-        let (counts, queue) = (Arc::default(), Arc::new(UnloadQueue::new()));
+        let queue = Arc::new(UnloadQueue::new(Weak::clone(&residents)));
+        let counts = Arc::default();
         Self { cubins: None, ptxas: None, counts, queue, residents }
     }
 
@@ -80,8 +79,7 @@ impl<D: Driver> Loader<D> {
     }
 
     pub(crate) fn unload_retired(&self) -> usize {
-        collect();
-        self.queue.unload_all()
+        self.queue.unload_retired()
     }
 
     pub(crate) fn flush(&self) {
@@ -151,6 +149,11 @@ impl<D: Driver> Loader<D> {
         }
         self.counts.warn(UNKNOWN_BUILD);
         None
+    }
+
+    fn load_image(&self, context: &Context<D>, image: &Image) -> Result<Module<D>, CudaError> {
+        let load = || context.load_into(image, Some(&self.queue));
+        self.queue.with_room(context.id().device, image.bytes(), load)
     }
 
     fn load_given(&self, context: &Context<D>, image: &Image) -> Result<Found<D>, CudaError> {

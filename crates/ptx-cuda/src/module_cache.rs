@@ -22,14 +22,16 @@ use crate::{
 /// module that nobody uses any more waits for the next load, for
 /// [`unload_retired`](Self::unload_retired), or for the cache's end. What waits still takes device
 /// memory, beyond the budget: a program that stops loading calls `unload_retired` at a moment of
-/// its own. Where the driver runs out of memory, a load unloads what waits, and then takes out
-/// modules of the same device that nobody uses, those first that the retention would have go first.
+/// its own. Where the driver runs out of memory, in a load or in a first lookup, what waits is
+/// unloaded, and then modules of the same device that nobody uses are taken out and unloaded, those
+/// first that the retention would have go first.
 ///
 /// A refusal that will not change (see [`Refused::is_permanent`](crate::Refused::is_permanent)) is remembered like a module:
 /// the driver is not asked again. Its key holds the driver's version, so another driver is. What
 /// [may be damaged](crate::Refused::may_be_damaged) is asked for again.
 ///
-/// Modules keep their context: [`forget`](Self::forget) it before it is to go.
+/// Modules keep their context: [`forget`](Self::forget) it before it is to go, and have what that
+/// retired unloaded.
 ///
 /// ```
 /// use ptx_cuda::{Config, Context, ModuleCache, Ptx, RecordingDriver};

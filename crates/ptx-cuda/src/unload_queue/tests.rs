@@ -135,6 +135,26 @@ fn memory_that_ran_out_takes_the_residents_that_nobody_uses() {
     assert_eq!(driver.violations(), [""; 0]);
 }
 
+/// A module may be loaded lazily.
+#[test]
+fn memory_that_ran_out_at_a_lookup_is_made_free_too() {
+    let (driver, context, modules) = start();
+    load(&modules, &context, 0).unwrap();
+    let module = load(&modules, &context, 1).unwrap();
+    let lost = || CudaError::Driver { call: "a lookup", code: DriverCode::OUT_OF_MEMORY };
+    for _ in 0..2 {
+        driver.fail_next(Operation::Function, lost().into());
+    }
+    driver.launch(module.raw_function("kernel_1").unwrap());
+    assert_eq!((driver.loaded(), driver.count(Operation::Unload)), (1, 1));
+    // With nobody's module left, it is an error.
+    for _ in 0..2 {
+        driver.fail_next(Operation::Global, lost().into());
+    }
+    assert!(module.global("barrier").unwrap_err().is_out_of_memory());
+    assert_eq!(driver.violations(), [""; 0]);
+}
+
 #[test]
 fn what_a_thread_retired_that_rests_is_unloaded_by_another() {
     let (driver, context, modules) = start();

@@ -3,43 +3,51 @@
 use std::thread;
 use std::time::Duration;
 
-use super::Loader;
-use crate::{Context, CudaError, Driver, Image, Module};
+use super::{UnloadQueue, collect};
+use crate::{CudaError, Driver};
 
 /// How often it is looked whether other threads have looked away from what was taken out, and the
 /// time between: a tenth of a second in all. They look for as long as a hit takes.
 const LOOKS: u32 = 1000;
 const BETWEEN_LOOKS: Duration = Duration::from_micros(100);
 
-impl<D: Driver> Loader<D> {
-    /// Has the driver load. Where memory ran out, once more with the memory of what is retired, and
-    /// then with that of ever more residents which nobody uses.
-    pub(super) fn load_image(
+impl<D: Driver> UnloadQueue<D> {
+    /// Calls the driver, which may need `bytes` of a device's memory. Where memory ran out, once more
+    /// with the memory of what is retired, and then with that of ever more residents which nobody
+    /// uses.
+    ///
+    /// A module may be loaded lazily: then memory runs out when a function is looked up.
+    pub(crate) fn with_room<T>(
         &self,
-        context: &Context<D>,
-        image: &Image,
-    ) -> Result<Module<D>, CudaError> {
-        let load = || context.load_into(image, Some(&self.queue));
-        let ran_out = |loaded: &Result<Module<D>, CudaError>| {
-            loaded.as_ref().is_err_and(CudaError::is_out_of_memory)
-        };
-        let mut loaded = load();
-        if ran_out(&loaded) {
+        device: u32,
+        bytes: u64,
+        call: impl Fn() -> Result<T, CudaError>,
+    ) -> Result<T, CudaError> {
+        let ran_out =
+            |result: &Result<T, CudaError>| result.as_ref().is_err_and(CudaError::is_out_of_memory);
+        let mut result = call();
+        if ran_out(&result) {
             self.unload_retired();
-            loaded = load();
+            result = call();
         }
-        let mut bytes = image.bytes().max(1);
-        while ran_out(&loaded) && self.unload_idle(context.id().device, bytes) {
+        let mut bytes = bytes.max(1);
+        while ran_out(&result) && self.unload_idle(device, bytes) {
             bytes = bytes.saturating_mul(2);
-            loaded = load();
+            result = call();
         }
-        loaded
+        result
+    }
+
+    /// Unloads what is retired as far as other threads allow; how many.
+    pub(crate) fn unload_retired(&self) -> usize {
+        collect();
+        self.unload_all()
     }
 
     /// Takes `bytes` of residents that nobody uses out of the cache, and unloads them; whether there
     /// were any.
     fn unload_idle(&self, device: u32, bytes: u64) -> bool {
-        // What is taken out by a thread that looks at the cache itself cannot be dropped.
+        // What a thread takes out while it looks at a cache cannot be dropped.
         let Some(residents) = self.residents.upgrade().filter(|_| !crossbeam_epoch::is_pinned())
         else {
             return false;
