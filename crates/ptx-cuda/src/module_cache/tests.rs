@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use ptx_cache::Budget;
@@ -34,6 +35,7 @@ fn load(
 /// Waits until modules that were retired are unloaded: those that other tests' threads may still
 /// be looking at come later.
 fn settle(driver: &RecordingDriver, modules: Option<&ModuleCache<RecordingDriver>>, loaded: usize) {
+    // A thread that is not scheduled may be looking: what yields only would be done first.
     for _ in 0..100_000 {
         if driver.loaded() == loaded {
             return;
@@ -42,7 +44,7 @@ fn settle(driver: &RecordingDriver, modules: Option<&ModuleCache<RecordingDriver
             Some(modules) => drop(modules.unload_retired()),
             None => crossbeam_epoch::pin().flush(),
         }
-        thread::yield_now();
+        thread::sleep(Duration::from_micros(50));
     }
     assert_eq!(driver.loaded(), loaded);
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::Duration;
 
 use ptx_cache::{Budget, Config};
 use ptx_key::ComputeCapability;
@@ -44,7 +45,7 @@ fn until(holds: impl Fn() -> bool) {
             return;
         }
         crossbeam_epoch::pin().flush();
-        thread::yield_now();
+        thread::sleep(Duration::from_micros(50));
     }
     panic!("it never came to hold");
 }
@@ -170,7 +171,7 @@ fn what_a_thread_retired_that_rests_is_unloaded_by_another() {
         loaded.wait();
         let settled = (0..10_000).any(|_| {
             modules.unload_retired();
-            thread::yield_now();
+            thread::sleep(Duration::from_micros(50));
             driver.loaded() == 4
         });
         looked.wait();
