@@ -3,10 +3,11 @@
 use crate::run::{Outcome, cargo, read, root, run as execute};
 
 /// Name, package and bench target.
-const BENCHES: [(&str, &str, &str); 5] = [
+const BENCHES: [(&str, &str, &str); 6] = [
     ("memory", "ptx-bench", "memory"),
     ("retention", "ptx-bench", "retention"),
     ("disk", "ptx-bench", "disk"),
+    ("modules", "ptx-bench", "modules"),
     ("key", "ptx-key", "key"),
     ("selection", "ptx-eviction", "selection"),
 ];

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::run::{
     Outcome, at, cargo, command, entries, make_folder, output, read, root, run as execute, write,
@@ -27,7 +28,16 @@ done
 exit $status
 ";
 
+const RUN_BENCH: &str = "\
+#!/usr/bin/env bash
+# Measures module loading on this machine. Arguments go to the bench.
+set -eu
+export PTX_CORPUS=\"${PTX_CORPUS:-$(dirname \"$0\")/corpus}\"
+\"$(dirname \"$0\")/bench-modules\" \"$@\"
+";
+
 const TESTS: [&str; 6] = ["test", "--no-run", "--package", "ptx-tests", "--test", "suite"];
+const BENCH: [&str; 6] = ["bench", "--no-run", "--package", "ptx-bench", "--bench", "modules"];
 const BINARY: [&str; 3] = ["build", "--package", "ptx-cli"];
 
 pub(crate) fn run() -> Outcome {
@@ -36,31 +46,44 @@ pub(crate) fn run() -> Outcome {
     let target = root().join("target/gpu");
     let cargo_for_gpu = |arguments: &[&str]| {
         let mut cargo = cargo(arguments);
-        cargo.args(["--release", "--features", "cuda"]);
+        cargo.args(["--features", "cuda"]);
         cargo.env("CUDA_LIBRARY_PATH", &stub).env("CARGO_TARGET_DIR", &target);
         cargo.env("RUSTFLAGS", "-C strip=symbols");
         cargo
     };
-    let built = output(&mut cargo_for_gpu(&TESTS))?;
-    let said = String::from_utf8_lossy(&built.stderr).into_owned();
-    if !built.status.success() {
-        return Err(said);
-    }
-    execute(&mut cargo_for_gpu(&BINARY))?;
+    let built = |cargo: &mut Command| {
+        let built = output(cargo)?;
+        let said = String::from_utf8_lossy(&built.stderr).into_owned();
+        if built.status.success() { Ok(said) } else { Err(said) }
+    };
+    let suites = built(cargo_for_gpu(&TESTS).arg("--release"))?;
+    let benches = built(&mut cargo_for_gpu(&BENCH))?;
+    execute(cargo_for_gpu(&BINARY).arg("--release"))?;
 
     let bundle = root().join(".gpu");
     if bundle.exists() {
         std::fs::remove_dir_all(&bundle).map_err(at(&bundle))?;
     }
     make_folder(&bundle)?;
-    for executable in said.lines().filter_map(executable) {
+    for executable in suites.lines().filter_map(executable) {
         let name = Path::new(executable).file_name().unwrap_or_default();
         copy(&root().join(executable), &bundle.join(name))?;
     }
+    for executable in benches.lines().filter_map(executable) {
+        copy(&root().join(executable), &bundle.join("bench-modules"))?;
+    }
+    let corpus = root().join("../shared/corpus");
+    if corpus.is_dir() {
+        make_folder(&bundle.join("corpus"))?;
+        for file in entries(&corpus)? {
+            copy(&file, &bundle.join("corpus").join(file.file_name().unwrap_or_default()))?;
+        }
+    }
     copy(&target.join("release/ptx"), &bundle.join("ptx"))?;
     write(&bundle.join("run.sh"), RUN)?;
-    execute(&mut command("chmod", &["+x", ".gpu/run.sh"]))?;
-    println!("carry .gpu/ to the machine, then run .gpu/run.sh");
+    write(&bundle.join("bench.sh"), RUN_BENCH)?;
+    execute(&mut command("chmod", &["+x", ".gpu/run.sh", ".gpu/bench.sh"]))?;
+    println!("carry .gpu/ to the machine, then run .gpu/run.sh or .gpu/bench.sh");
     Ok(())
 }
 

@@ -154,7 +154,10 @@ where
     /// worth less than those that would have to go for it. A value without a cost counts as one that
     /// costs nothing to make again, and is the first to go.
     pub fn insert(&self, key: K, made: Made<V>) -> bool {
-        self.publish(key, made, Duration::ZERO)
+        let bytes = made.value.weight();
+        let kept = self.publish(key, made, Duration::ZERO);
+        self.tell(Event::Inserted { key: &key, bytes, kept });
+        kept
     }
 
     /// Tells the retention what a load from a tier beneath took. The running mean of these is what
@@ -166,6 +169,12 @@ where
 
     /// Takes out the value of `key`.
     pub fn remove(&self, key: &K) -> Option<V> {
+        let value = self.take_out(key)?;
+        self.tell(Event::Removed { key, bytes: value.weight() });
+        Some(value)
+    }
+
+    fn take_out(&self, key: &K) -> Option<V> {
         let guard = pin();
         let hash = self.hash(key);
         let slot = self.shards[self.shard_number(hash)].remove_if(hash, key, |_| true, &guard)?;
@@ -185,7 +194,10 @@ where
             shard.clear(|slot| self.accounting.release(slot.value.weight()), &guard);
         }
         guard.flush();
+        drop(guard);
+        self.let_go(u64::MAX);
         self.counts.clear();
+        self.tell(Event::Cleared);
     }
 
     /// Changes the settings. A smaller budget is met before this returns.
@@ -244,7 +256,7 @@ where
             is_held_below: made.is_held_below,
             #[expect(
                 clippy::cast_possible_truncation,
-                reason = "32 uniform bits tell families apart"
+                reason = "31 uniform bits tell families apart"
             )]
             family: family as u32,
             born_seconds: self.clock.seconds(),
@@ -254,12 +266,16 @@ where
         let shard = &self.shards[self.shard_number(hash)];
         for _ in 0..MOST_ATTEMPTS {
             let budget = self.config.load().budget.countable();
-            let admits = |replaced: Option<&Slot<K, V>>| match replaced {
-                Some(before) => self.accounting.exchange(before.value.weight(), weight, budget),
-                None => self.accounting.reserve(weight, budget),
+            let mut replaced = 0;
+            let admits = |before: Option<&Slot<K, V>>| {
+                let Some(before) = before else { return self.accounting.reserve(weight, budget) };
+                replaced = before.value.weight();
+                self.accounting.exchange(replaced, weight, budget)
             };
-            match shard.insert(hash, slot, |key| self.hash(key), admits, &pin()) {
+            let inserted = shard.insert(hash, slot, |key| self.hash(key), admits, &pin());
+            match inserted {
                 Ok(()) => {
+                    self.let_go(replaced);
                     self.keep_to_budget();
                     return true;
                 }
@@ -274,7 +290,7 @@ where
             }
         }
         // The old value is not the key's any more.
-        self.remove(&key);
+        self.take_out(&key);
         self.counts.not_kept.add(1);
         false
     }

@@ -35,6 +35,24 @@ pub enum Event<'e, K> {
         /// The error that the caller and all who waited get.
         error: &'e CacheError,
     },
+    /// A value was put in by its owner, who had it from elsewhere.
+    Inserted {
+        /// Its key.
+        key: &'e K,
+        /// What it weighs.
+        bytes: u64,
+        /// Whether it is resident now.
+        kept: bool,
+    },
+    /// A resident value was taken out by its owner.
+    Removed {
+        /// Its key.
+        key: &'e K,
+        /// What it weighed.
+        bytes: u64,
+    },
+    /// Everything that was resident was taken out.
+    Cleared,
     /// A resident value was retired to make room for another.
     Evicted {
         /// Its key.

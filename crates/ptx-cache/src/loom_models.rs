@@ -41,7 +41,8 @@ impl Drop for Watched {
 }
 
 fn slot(key: u64, value: Watched) -> Slot<u64, Watched> {
-    let about = About { cost: std::time::Duration::ZERO, family: 0, born_seconds: 0 };
+    let about =
+        About { cost: std::time::Duration::ZERO, is_held_below: false, family: 0, born_seconds: 0 };
     Slot::new(key, value, about, Usage::once(0))
 }
 

@@ -26,6 +26,9 @@ const CHOICE_LASTS: u32 = TICKS_TO_A_TURNOVER / 2;
 /// loop that is longer than the cache would take each other's place by turns.
 const INCUMBENTS: f64 = 1.25;
 
+/// What exceeds the byte budget's part in this many does not wait in a thread's bag.
+const LARGE_SHARE: u64 = 4096;
+
 /// Who was chosen to go.
 pub(crate) struct Leaving<K> {
     /// The next one to go comes last.
@@ -66,19 +69,38 @@ where
     /// Listeners hear of what was retired after the lock is released: they may call the cache.
     pub(crate) fn make_room(&self, newcomer: Option<&Candidate>) -> bool {
         let mut heard = Vec::new();
-        let is_worth_it = self.retire_for(newcomer, &mut heard);
+        let (is_worth_it, retired) = self.retire_for(newcomer, &mut heard);
+        self.let_go(retired);
         for (key, bytes) in heard {
             self.tell(Event::Evicted { key: &key, bytes });
         }
         is_worth_it
     }
 
-    /// Puts the keys and bytes of what was retired into `heard`, if anybody listens.
-    fn retire_for(&self, newcomer: Option<&Candidate>, heard: &mut Vec<(K, u64)>) -> bool {
+    /// Has values of `bytes` that this thread has just retired dropped as soon as no reader may look
+    /// at them, where they are large: in the thread's bag they would wait for 64 of their like.
+    ///
+    /// No lock is held: what is dropped may call the cache.
+    pub(crate) fn let_go(&self, bytes: u64) {
+        if bytes > self.config().budget.countable().bytes / LARGE_SHARE {
+            // The epoch has to pass twice.
+            (0..2).for_each(|_| pin().flush());
+        }
+    }
+
+    /// Puts the keys and bytes of what was retired into `heard`, if anybody listens. Whether the
+    /// newcomer is worth it, and all bytes that were retired.
+    fn retire_for(&self, newcomer: Option<&Candidate>, heard: &mut Vec<(K, u64)>) -> (bool, u64) {
+        // Before the lock: a pin may drop what any thread retired, and a drop may call the cache.
+        let guard = pin();
         let mut leaving = lock(&self.choosing);
         let config = self.config();
         let budget = config.budget.countable();
-        let guard = pin();
+        // The budget that refused it may have been another.
+        let alone = newcomer.map(|newcomer| Resident { entries: 1, bytes: newcomer.bytes });
+        if alone.is_some_and(|alone| !budget.holds(alone)) {
+            return (false, 0);
+        }
         let mut is_fresh = false;
         if self.clock.tick().wrapping_sub(leaving.chosen_at) >= CHOICE_LASTS {
             self.choose(&mut leaving, &config, newcomer, &guard);
@@ -101,7 +123,9 @@ where
             };
             let hash = self.hash(&judged.key);
             let slot = self.shards[self.shard_number(hash)].get(hash, &judged.key, &guard);
-            let Some(slot) = slot.filter(|slot| slot.usage.word() == judged.usage) else {
+            // Hits between a choice and its use would undo every choice in turn.
+            let stands = |slot: &&Slot<K, V>| is_fresh || slot.usage.word() == judged.usage;
+            let Some(slot) = slot.filter(stands) else {
                 continue;
             };
             let candidate = self.candidate(slot);
@@ -115,18 +139,19 @@ where
         // What was never used again is kept on trial, for the burst that may be coming: it is judged
         // at the next choice.
         let is_known = newcomer.is_some_and(|newcomer| newcomer.gaps[0] > 0);
-        if is_known && worth <= lost * INCUMBENTS {
+        if is_known && !going.is_empty() && worth <= lost * INCUMBENTS {
             leaving.queue.extend(going.iter().rev());
-            return false;
+            return (false, 0);
         }
+        let mut retired = 0_u64;
         for Judged { key, .. } in going {
-            if let Some(weight) = self.retire(&key, |_| true, &guard)
-                && self.is_heard()
-            {
+            let Some(weight) = self.retire(&key, |_| true, &guard) else { continue };
+            retired = retired.saturating_add(weight);
+            if self.is_heard() {
                 heard.push((key, weight));
             }
         }
-        true
+        (true, retired)
     }
 
     /// Retires entries that `may_go`, those first that the retention would have go first, until

@@ -41,12 +41,19 @@ impl<K, V> Slot<K, V> {
         self.usage = before.usage.copy();
     }
 
-    /// The same entry for another table, around the same value.
-    pub(crate) fn moved(&self, value: V) -> Self
+    /// The same entry for another table, around bits of the same value.
+    pub(crate) fn around<W>(&self, value: W) -> Slot<K, W>
     where
         K: Copy,
     {
-        Self { value, usage: self.usage.copy(), ..*self }
+        let &Self { key, ref usage, family, cost_micros, born_seconds, .. } = self;
+        Slot { key, value, usage: usage.copy(), family, cost_micros, born_seconds }
+    }
+
+    /// This entry around what `wrap` makes of its value.
+    pub(crate) fn map<W>(self, wrap: impl FnOnce(V) -> W) -> Slot<K, W> {
+        let Self { key, value, usage, family, cost_micros, born_seconds } = self;
+        Slot { key, value: wrap(value), usage, family, cost_micros, born_seconds }
     }
 
     pub(crate) fn cost(&self) -> Duration {

@@ -48,7 +48,7 @@ pub struct EntryReport<K> {
     /// What it weighs, in bytes.
     pub bytes: u64,
     /// How often it was asked for, also before it was last retired as far as that is remembered.
-    /// Exact up to eight, an estimate above, and at most 448.
+    /// Exact up to eight, an estimate above, and at most 64.
     pub uses: u32,
     /// How long it has been resident, to the second.
     pub age: Duration,

@@ -28,7 +28,9 @@
 //!   to a word. Places never go from one table to another.
 //! - **One owner of each value.** The bits of a value may lie in several places (a dead slot, a
 //!   replaced table), but one place owns it: the live slot of the shard's current table, or,
-//!   after `take`, the caller. A table never drops a value.
+//!   after `take`, the caller. A table never drops a value. While readers may look at other bits
+//!   of it, a value is moved as `MaybeUninit` alone: moving a `Box` as such would claim that nobody
+//!   else reads what it points to.
 
 #![allow(
     unsafe_code,
@@ -68,6 +70,17 @@ impl<K, V> Clone for Table<'_, K, V> {
 }
 
 impl<K, V> Copy for Table<'_, K, V> {}
+
+/// A value that was taken out of its slot, which readers may still look at. Dropping this drops the
+/// value: only when none does any more.
+pub(crate) struct Taken<V>(MaybeUninit<V>);
+
+impl<V> Drop for Taken<V> {
+    fn drop(&mut self) {
+        // SAFETY: `take` made this of a value that it owned ("One owner"), and a drop runs once.
+        unsafe { self.0.assume_init_drop() }
+    }
+}
 
 /// Where a slot is in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,6 +200,17 @@ impl<'t, K, V> Table<'t, K, V> {
     /// The caller is the table's one writer, and fewer than [`room`](Self::room) slots were
     /// written.
     pub(crate) unsafe fn publish(self, hash: u64, slot: Slot<K, V>) {
+        // SAFETY: as the caller says, and the value is one.
+        unsafe { self.publish_bits(hash, slot.map(MaybeUninit::new)) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`publish`](Self::publish), and the slot's value is initialised.
+    unsafe fn publish_bits(self, hash: u64, slot: Slot<K, MaybeUninit<V>>) {
+        const {
+            assert!(size_of::<Slot<K, MaybeUninit<V>>>() == size_of::<Slot<K, V>>());
+        }
         let mut group = self.first_group(hash);
         let (word, position) = loop {
             let word = self.word(group).load(Ordering::Relaxed);
@@ -198,8 +222,8 @@ impl<'t, K, V> Table<'t, K, V> {
         let place = Place(group * GROUP + position);
         self.cell(place).with_mut(|cell| {
             // SAFETY: the place is empty, so no reader looks at it, and the caller is the one
-            // writer.
-            unsafe { cell.write(MaybeUninit::new(slot)) }
+            // writer. A slot is `repr(C)`, so it lies the same with its value as `MaybeUninit`.
+            unsafe { cell.cast::<Slot<K, MaybeUninit<V>>>().write(slot) }
         });
         // Pairs with the Acquire loads in `find` and `live`.
         let tagged = tags::with_tag(word, position, tags::live_tag(hash));
@@ -212,7 +236,7 @@ impl<'t, K, V> Table<'t, K, V> {
     /// # Safety
     ///
     /// The caller is the table's one writer, and `place` is live.
-    pub(crate) unsafe fn take(self, place: Place) -> V {
+    pub(crate) unsafe fn take(self, place: Place) -> Taken<V> {
         let (group, position) = (place.0 / GROUP, place.0 % GROUP);
         let word = self.word(group).load(Ordering::Relaxed);
         // Release keeps this word's earlier publications visible to who sees the new value.
@@ -220,7 +244,7 @@ impl<'t, K, V> Table<'t, K, V> {
         // SAFETY: the place was live, and the one writer is this thread.
         let slot = unsafe { self.slot(place) };
         // SAFETY: the slot owned the value ("One owner"), and being dead now it does no more.
-        unsafe { ptr::read(&raw const slot.value) }
+        Taken(unsafe { ptr::read((&raw const slot.value).cast()) })
     }
 
     /// Publishes into `self` every live slot of `old`, which owns no value from then on.
@@ -237,9 +261,9 @@ impl<'t, K, V> Table<'t, K, V> {
             // First: if it panics, the value still has one owner.
             let hash = hash_of(&slot.key);
             // SAFETY: `old` is not used as an owner again, so this is the value's one owner.
-            let value = unsafe { ptr::read(&raw const slot.value) };
-            // SAFETY: the caller is the one writer of `self`, which has room.
-            unsafe { self.publish(hash, slot.moved(value)) };
+            let value = unsafe { ptr::read((&raw const slot.value).cast()) };
+            // SAFETY: the caller is the one writer of `self`, which has room; the value is one.
+            unsafe { self.publish_bits(hash, slot.around(value)) };
         }
     }
 

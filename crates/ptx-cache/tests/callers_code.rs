@@ -4,7 +4,7 @@
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -194,6 +194,102 @@ fn a_drop_may_ask_the_cache_that_retired_it() {
             assert!(asked.is_err());
         }
     });
+}
+
+static FILLED_BY_DROPS: OnceLock<Cache<PtxKey, Inserting>> = OnceLock::new();
+
+/// Inserts another when it is dropped, which inserts none.
+#[derive(Clone)]
+struct Inserting(
+    #[expect(dead_code, reason = "held to be dropped")] Option<Arc<InsertsWhenDropped>>,
+);
+
+struct InsertsWhenDropped;
+
+impl Weigh for Inserting {
+    fn weight(&self) -> u64 {
+        1
+    }
+}
+
+impl Drop for InsertsWhenDropped {
+    fn drop(&mut self) {
+        if let Some(cache) = FILLED_BY_DROPS.get() {
+            cache.insert(neighbour(255), Made::new(Inserting(None)));
+        }
+    }
+}
+
+#[test]
+fn a_drop_may_insert_into_the_full_cache_that_retired_it() {
+    ends(|| {
+        let budget = Budget { entries: 4, bytes: 1 << 20 };
+        let cache = FILLED_BY_DROPS.get_or_init(|| Cache::new(Config::with_budget(budget)));
+        for number in (0..100).cycle().take(20_000) {
+            let inserting = Inserting(Some(Arc::new(InsertsWhenDropped)));
+            cache.insert(neighbour(number), Made::new(inserting));
+            // A pin in 128 drops: not always the same of an insertion.
+            for _ in 0..number % 5 {
+                assert!(cache.get(&neighbour(254)).is_none());
+            }
+        }
+    });
+}
+
+static ALIVE_BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// A value that stands for one of a mebibyte.
+#[derive(Clone)]
+struct Large(Arc<Mebibyte>);
+
+struct Mebibyte;
+
+impl Large {
+    const BYTES: u64 = 1 << 20;
+
+    fn made() -> Made<Self> {
+        ALIVE_BYTES.fetch_add(Self::BYTES, Ordering::SeqCst);
+        Made::new(Self(Arc::new(Mebibyte)))
+    }
+}
+
+impl Weigh for Large {
+    fn weight(&self) -> u64 {
+        Self::BYTES + size_of_val(&*self.0) as u64
+    }
+}
+
+impl Drop for Mebibyte {
+    fn drop(&mut self) {
+        ALIVE_BYTES.fetch_sub(Large::BYTES, Ordering::SeqCst);
+    }
+}
+
+fn excess(cache: &Cache<PtxKey, Large>) -> u64 {
+    ALIVE_BYTES.load(Ordering::SeqCst) - cache.snapshot().resident.bytes
+}
+
+/// The largest excess of what is alive over what is resident, in the best of some windows of
+/// insertions: a thread of another test that is pinned for a while may spoil several of them.
+fn excess_over(cache: &Cache<PtxKey, Large>, key_of: impl Fn(u8) -> PtxKey) -> u64 {
+    let window = |_| {
+        thread::yield_now();
+        let insert = |number: u8| {
+            cache.insert(key_of(number), Large::made());
+            excess(cache)
+        };
+        (0..250).map(insert).max()
+    };
+    (0..50).filter_map(window).min().unwrap_or(0)
+}
+
+#[test]
+fn large_values_do_not_pile_up_when_they_are_retired_or_replaced() {
+    let cache = Cache::new(Config::with_budget(Budget { entries: 100, bytes: 16 << 20 }));
+    let retired = excess_over(&cache, key);
+    assert!(retired <= 2 << 20, "{retired} bytes more than the cache holds");
+    let replaced = excess_over(&cache, |_| key(1));
+    assert!(replaced <= 2 << 20, "{replaced} bytes more than the cache holds");
 }
 
 fn remembers_everything() -> Config {

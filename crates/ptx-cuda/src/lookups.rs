@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ahash::RandomState;
 use arc_swap::ArcSwap;
@@ -15,14 +15,17 @@ type Answers<T> = HashMap<Box<str>, Option<T>, RandomState>;
 /// answer copies the table.
 #[derive(Debug)]
 pub(crate) struct Lookups<T> {
-    answers: ArcSwap<Answers<T>>,
+    /// The first answer: most modules are asked for one name alone, which is then compared and not
+    /// hashed.
+    first: OnceLock<(Box<str>, Option<T>)>,
+    others: ArcSwap<Answers<T>>,
     /// Held by the one thread that asks.
     asking: Mutex<()>,
 }
 
 impl<T: Clone> Lookups<T> {
     pub(crate) fn new() -> Self {
-        Self { answers: ArcSwap::default(), asking: Mutex::new(()) }
+        Self { first: OnceLock::new(), others: ArcSwap::default(), asking: Mutex::new(()) }
     }
 
     /// What `read` makes of the answer for `name`, which `ask` gives where there is none yet. That
@@ -37,7 +40,19 @@ impl<T: Clone> Lookups<T> {
         read: impl Fn(&T) -> R,
         ask: impl FnOnce(&CString) -> Result<Option<T>, CudaError>,
     ) -> Result<Option<R>, CudaError> {
-        if let Some(answer) = self.answers.load().get(name) {
+        match self.first.get() {
+            Some((first, answer)) if **first == *name => Ok(answer.as_ref().map(read)),
+            _ => self.get_other(name, read, ask),
+        }
+    }
+
+    fn get_other<R>(
+        &self,
+        name: &str,
+        read: impl Fn(&T) -> R,
+        ask: impl FnOnce(&CString) -> Result<Option<T>, CudaError>,
+    ) -> Result<Option<R>, CudaError> {
+        if let Some(answer) = self.others.load().get(name) {
             return Ok(answer.as_ref().map(read));
         }
         Ok(self.ask(name, ask)?.as_ref().map(read))
@@ -53,14 +68,17 @@ impl<T: Clone> Lookups<T> {
             CString::new(name).map_err(|_| CudaError::NotAName { name: name.to_owned() })?;
         // It guards no data: the table is whole at every moment.
         let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
-        let answers = self.answers.load();
-        if let Some(answer) = answers.get(name) {
+        let others = self.others.load();
+        let known = self.first.get().filter(|(first, _)| **first == *name);
+        if let Some(answer) = known.map(|(_, answer)| answer).or_else(|| others.get(name)) {
             return Ok(answer.clone());
         }
         let answer = ask(&symbol)?;
-        let mut more = Answers::clone(&answers);
-        more.insert(name.into(), answer.clone());
-        self.answers.store(Arc::new(more));
+        if self.first.set((name.into(), answer.clone())).is_err() {
+            let mut more = Answers::clone(&others);
+            more.insert(name.into(), answer.clone());
+            self.others.store(Arc::new(more));
+        }
         Ok(answer)
     }
 }

@@ -1,3 +1,7 @@
+//! Requests, values and counts.
+
+mod room;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -196,117 +200,6 @@ fn makings_that_wait_for_each_other_are_a_circle_and_not_a_hang() {
         result.as_ref().err().is_some_and(|error| error.to_string().contains("circle"))
     };
     assert!(circle(&one) && circle(&two), "{one:?} {two:?}");
-}
-
-#[test]
-fn a_value_larger_than_the_budget_is_served_and_not_kept() {
-    let cache = cache(10, 100);
-    cache.insert(key(1), text(60));
-    let served = cache.get_or_make(key(2), || Ok::<_, CacheError>(text(101))).unwrap();
-    assert_eq!(served.value.len(), 101);
-    let snapshot = cache.snapshot();
-    assert_eq!(snapshot.resident, Resident { entries: 1, bytes: 60 });
-    assert_eq!((snapshot.not_kept, snapshot.evicted_entries), (1, 0));
-}
-
-#[test]
-fn few_large_entries_over_the_byte_budget_are_never_all_evicted() {
-    let cache = cache(100, 100);
-    for number in 0..20 {
-        assert!(cache.insert(key(number), text(45)));
-        assert!(cache.get(&key(number)).is_some(), "the newest stays");
-        let resident = cache.snapshot().resident;
-        assert!(resident.bytes <= 100 && resident.entries == 2.min(number + 1), "{resident:?}");
-    }
-    assert_exact(&cache);
-}
-
-#[test]
-fn what_is_used_often_and_costs_much_stays_through_a_scan() {
-    let cache = cache(64, 1 << 20);
-    let costly = |bytes| Made { cost: Some(Duration::from_millis(500)), ..text(bytes) };
-    for number in 0..8 {
-        cache.insert(key(number), costly(100));
-    }
-    for round in 0..20 {
-        for hot in 0..8 {
-            assert!(cache.get(&key(hot)).is_some(), "hot entry {hot} was evicted in round {round}");
-        }
-        for scanned in 0..30 {
-            let cheap = Made { cost: Some(Duration::from_millis(1)), ..text(100) };
-            cache.insert(key(1000 + round * 100 + scanned), cheap);
-        }
-    }
-    assert!(cache.snapshot().evicted_entries > 400);
-    assert_exact(&cache);
-}
-
-#[test]
-fn a_full_cache_stays_full() {
-    let cache = cache(64, 1 << 20);
-    for number in 0..1_000 {
-        cache.insert(key(number), text(100));
-        let entries = cache.snapshot().resident.entries;
-        assert_eq!(entries, 64.min(number + 1), "no more is retired than room is needed for");
-    }
-}
-
-#[test]
-fn what_a_tier_holds_is_worth_its_load_and_not_its_making() {
-    let stays = |is_held_below: bool, load: Option<Duration>| {
-        let cache = cache(8, 1 << 20);
-        let costing = |millis| Made { cost: Some(Duration::from_millis(millis)), ..text(100) };
-        cache.insert(key(0), Made { is_held_below, ..costing(900) });
-        (1..8).for_each(|number| drop(cache.insert(key(number), costing(30))));
-        load.into_iter().for_each(|took| cache.note_load(took));
-        cache.insert(key(8), costing(30));
-        cache.get(&key(0)).is_some()
-    };
-    assert!(stays(false, Some(Duration::from_millis(1))), "no tier has it");
-    assert!(stays(true, None), "nobody knows what a load takes");
-    assert!(stays(true, Some(Duration::from_millis(500))));
-    assert!(!stays(true, Some(Duration::from_millis(1))));
-}
-
-/// A caller's retention that says little and what it says is wrong.
-struct Careless;
-
-impl crate::Retention for Careless {
-    fn leaving(&self, candidates: &[crate::Candidate], _: Budget) -> Vec<usize> {
-        vec![candidates.len() + 7, 1, 1]
-    }
-
-    fn worth(&self, _: &crate::Candidate) -> f64 {
-        f64::NAN
-    }
-}
-
-#[test]
-fn a_careless_retention_breaks_no_budget() {
-    let config = Config::with_budget(Budget { entries: 20, bytes: 2_000 });
-    let cache: Cache<PtxKey, Arc<str>> =
-        Cache::new(Config { retention: Arc::new(Careless), ..config });
-    for number in 0..200 {
-        assert!(cache.insert(key(number % 50), text(90 + number as usize % 20)));
-        assert!(cache.snapshot().resident.bytes <= 2_000);
-    }
-    assert!(cache.snapshot().resident.entries >= 16);
-    assert_exact(&cache);
-}
-
-#[test]
-fn a_smaller_budget_is_met_at_once() {
-    let cache = cache(100, 10_000);
-    for number in 0..100 {
-        cache.insert(key(number), text(100));
-    }
-    cache.reconfigure(Config::with_budget(Budget { entries: 30, bytes: 2_000 }));
-    let resident = cache.snapshot().resident;
-    assert!(resident.entries <= 20 && resident.bytes <= 2_000 && resident.entries > 0);
-    assert_exact(&cache);
-    cache.reconfigure(Config::with_budget(Budget { entries: 0, bytes: 0 }));
-    assert_eq!(cache.snapshot().resident, Resident::default());
-    assert!(!cache.insert(key(1), text(1)));
 }
 
 #[test]

@@ -70,6 +70,57 @@ fn what_is_asked_for_once_and_is_huge_does_not_flush_what_is_in_use() {
     assert!(resident >= 45, "{resident} of 50 stayed");
 }
 
+#[test]
+fn a_new_phase_is_served_within_a_few_turns() {
+    for entries in [1, 2, 3, 8, 16, 100] {
+        let cache = cache(entries, 1 << 30);
+        let turn = |first: u64, millis: u64| -> u64 {
+            (first..first + entries).map(|n| u64::from(ask(&cache, n, 1_000, millis, None))).sum()
+        };
+        // What goes out of use costs twenty times as much as what comes into use.
+        for _ in 0..50 {
+            turn(0, 200);
+        }
+        assert_eq!(turn(0, 200), entries);
+        for _ in 0..200 {
+            turn(1_000, 10);
+        }
+        let hits = turn(1_000, 10);
+        assert_eq!(hits, entries, "of {entries}");
+    }
+}
+
+#[test]
+fn in_a_loop_longer_than_the_cache_what_costs_most_stays() {
+    let cache = cache(50, 1 << 30);
+    let cost = |number: u64| if number.is_multiple_of(4) { 500 } else { 5 };
+    let mut missed = 0;
+    for turn in 0..20 {
+        for number in 0..100 {
+            let hit = ask(&cache, number, 1_000, cost(number), None);
+            missed += u32::from(!hit && turn >= 10 && number.is_multiple_of(4));
+        }
+    }
+    assert!(missed <= 5, "{missed} of 250 costly requests missed");
+}
+
+#[test]
+fn tiny_caches_hit_in_loops_of_every_length() {
+    for entries in 1..=16_u64 {
+        for length in [entries, entries + 1, 2 * entries, 3 * entries] {
+            let cache = cache(entries, 1 << 30);
+            let mut hits = 0;
+            for request in 0..length * 60 {
+                let hit = ask(&cache, request % length, 1_000, 50, None);
+                hits += u64::from(hit && request >= length * 30);
+                assert!(cache.snapshot().resident.entries <= entries);
+            }
+            let best = 30 * entries;
+            assert!(hits * 2 >= best, "{entries} of {length}: {hits} of at most {best} hits");
+        }
+    }
+}
+
 fn candidate(bytes: u64, idle: u32, gaps: [u32; 2], millis: u64) -> Candidate {
     Candidate {
         bytes,

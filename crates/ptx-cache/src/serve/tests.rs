@@ -37,6 +37,9 @@ fn heard(cache: PtxCache) -> (PtxCache, Arc<Mutex<Vec<String>>>) {
             Event::Loaded { tier, .. } => format!("loaded from {tier}"),
             Event::Failed { error, .. } => format!("failed: {error}"),
             Event::NotVerified { error, .. } => format!("not verified: {error}"),
+            Event::Inserted { bytes, kept, .. } => format!("inserted {bytes}, kept {kept}"),
+            Event::Removed { bytes, .. } => format!("removed {bytes}"),
+            Event::Cleared => "cleared".to_owned(),
             Event::Evicted { bytes, .. } => format!("evicted {bytes}"),
             Event::TierFailed { tier, error, .. } => format!("{tier} failed: {error}"),
             Event::Disagreed { line, served, lowered, .. } => {
@@ -126,7 +129,7 @@ fn every_event_but_a_hit_is_told() {
     assert!(told(&events).is_empty());
     cache.remove(&key(1));
     cache.get_or_lower(&key(1), lower("not asked")).unwrap();
-    assert_eq!(told(&events), ["loaded from disk", "made, kept true"]);
+    assert_eq!(told(&events), ["removed 4", "loaded from disk", "made, kept true"]);
     cache.get_or_lower(&key(2), || Err::<String, _>(std::fmt::Error)).unwrap_err();
     let [failed] = &told(&events)[..] else { panic!("one event") };
     assert!(failed.starts_with("failed: lowering failed"), "{failed}");
@@ -143,6 +146,19 @@ fn a_tier_that_fails_is_told_of() {
     cache.get_or_lower(&key(1), lower("text")).unwrap();
     let failed = "disk failed: no space left on device";
     assert_eq!(told(&events), [failed, failed, "made, kept true", failed]);
+}
+
+#[test]
+fn what_the_owner_changes_is_told_too() {
+    let budget = Budget { entries: 10, bytes: 10 };
+    let (cache, events) = heard(PtxCache::new(Config::with_budget(budget)));
+    cache.insert(&key(1), "text");
+    cache.insert(&key(2), "a text that is too long");
+    cache.remove(&key(1));
+    cache.remove(&key(1));
+    cache.clear();
+    let expected = ["inserted 4, kept true", "inserted 23, kept false", "removed 4", "cleared"];
+    assert_eq!(told(&events), expected);
 }
 
 #[test]
@@ -176,7 +192,8 @@ fn a_hit_that_lowering_disagrees_with_is_found_in_memory_and_in_a_tier() {
     cache.remove(&key(1));
     let served = cache.serve(&key(1), lower("one\nzwei\nthree")).unwrap();
     assert_eq!(&*served.text, "one\ntwo\nthree", "what was found is served all the same");
-    assert_eq!(told(&events), ["loaded from disk", "made, kept true", disagreed]);
+    let removed = "removed 13";
+    assert_eq!(told(&events), [removed, "loaded from disk", "made, kept true", disagreed]);
     let snapshot = cache.snapshot();
     assert_eq!((snapshot.verified, snapshot.disagreed, snapshot.lowered), (3, 2, 1));
 }

@@ -1,0 +1,171 @@
+//! `cargo xtask bench modules`, on a machine with a GPU: what it takes until the first function of
+//! each corpus file can be launched, from nothing, from the driver's own cache, from our cubins on
+//! disk, from our memory, and from cubins that are in memory already: the floor.
+//!
+//! Each stage is a process of its own, since the driver reads its settings once. What a machine
+//! without Rust needs is in `.gpu/` after `cargo xtask gpu-bundle`. `quick` as an argument leaves
+//! out the eager loading, and the cold assembly one after another.
+
+#![allow(clippy::cast_precision_loss, reason = "a bench's figures need few digits")]
+
+mod stages;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::Path;
+use std::process::Command;
+
+use ptx_bench::{Cell, Report, Spread};
+use serde_json::Value;
+
+use stages::Stage;
+
+const ROUNDS: usize = 5;
+const THREADS: [usize; 2] = [1, 8];
+
+/// What one process said of its stage.
+#[derive(Debug)]
+struct Measured {
+    /// From the first request to the last answer, in milliseconds.
+    wall: f64,
+    /// Of a file: load and look-up, in milliseconds.
+    median: f64,
+    longest: f64,
+    /// Of a look-up in memory, in nanoseconds; where the stage has that.
+    memory_warm: Option<f64>,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, stage, threads, folder] = arguments.as_slice()
+        && flag == "--stage"
+    {
+        return stages::run(stage.parse()?, threads.parse()?, Path::new(folder));
+    }
+    let quick = arguments.iter().any(|argument| argument == "quick");
+    let folder = tempfile::tempdir()?;
+    let (driver_cache, ours) = (folder.path().join("driver"), folder.path().join("ours"));
+    std::fs::create_dir_all(&driver_cache)?;
+
+    let mut report = Report::new("modules", "ms");
+    for loading in if quick { &["LAZY"][..] } else { &["LAZY", "EAGER"] } {
+        let process = |stage: Stage, threads: usize| {
+            let store = if stage == Stage::DriverCache { &driver_cache } else { &ours };
+            measure(stage, threads, loading, store)
+        };
+        let mut cold = BTreeMap::new();
+        for threads in THREADS.into_iter().filter(|&threads| threads > 1 || !quick) {
+            cold.insert(threads, process(Stage::Cold, threads)?);
+        }
+        // The first processes fill what the later ones find.
+        if *loading == "LAZY" {
+            let filling = process(Stage::DriverCache, 8)?;
+            report
+                .note(format!("the driver filled its cache in {:.0} ms, 8 threads", filling.wall));
+            let filling = process(Stage::Cubins, 8)?;
+            let line = format!("ours assembled and kept all in {:.0} ms, 8 threads", filling.wall);
+            let ratio = cold.get(&1).map(|cold| cold.wall / filling.wall);
+            let ratio = ratio.map_or(String::new(), |ratio| {
+                format!(", ×{ratio:.2} faster than the driver's cold loads one after another")
+            });
+            report.note(line + &ratio);
+        }
+        for (&threads, cold) in &cold {
+            report.note(line(&format!("{loading}, cold, {threads} threads"), cold));
+        }
+        if let (Some(one), Some(eight)) = (cold.get(&1), cold.get(&8)) {
+            report.note(format!(
+                "{loading}: cold with 8 threads ×{:.2} faster",
+                one.wall / eight.wall
+            ));
+        }
+        for threads in THREADS {
+            let warm = [Stage::Floor, Stage::DriverCache, Stage::Cubins];
+            let mut walls = vec![Vec::new(); warm.len()];
+            for round in 0..ROUNDS {
+                for step in 0..warm.len() {
+                    let place = (round + step) % warm.len();
+                    let measured = process(warm[place], threads)?;
+                    if round == 0 {
+                        let name = format!("{loading}, {}, {threads} threads", warm[place].name());
+                        report.note(line(&name, &measured));
+                    }
+                    walls[place].push(measured.wall);
+                }
+            }
+            let figures = warm.iter().zip(walls);
+            let row = report.add(Cell {
+                situation: format!("{loading}, warm, all files, {threads} threads"),
+                figures: figures
+                    .map(|(stage, walls)| (stage.name().to_owned(), Spread::of(walls)))
+                    .collect(),
+            });
+            println!("{row}");
+        }
+    }
+    let (theirs, ours) = (bytes_below(&driver_cache)?, bytes_below(&ours)?);
+    report.note(format!(
+        "bytes on disk: the driver's cache {theirs}, our cubins {ours}, ×{:.3}",
+        ours as f64 / theirs as f64
+    ));
+    let built_in = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // A machine with a GPU is often not the one that this was built on.
+    let target =
+        if built_in.is_dir() { built_in.join("../target/bench") } else { "target/bench".into() };
+    for path in report.write(&target)? {
+        println!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+fn line(name: &str, measured: &Measured) -> String {
+    let Measured { wall, median, longest, memory_warm } = measured;
+    let memory = memory_warm.map(|nanos| format!(", then {nanos:.1} ns a function from memory"));
+    format!(
+        "{name}: {wall:.1} ms in all, median {median:.3} ms, longest {longest:.1} ms{}",
+        memory.unwrap_or_default()
+    )
+}
+
+/// Runs `stage` in a process of its own.
+fn measure(
+    stage: Stage,
+    threads: usize,
+    loading: &str,
+    folder: &Path,
+) -> Result<Measured, Box<dyn Error>> {
+    let mut child = Command::new(std::env::current_exe()?);
+    child.args(["--stage", stage.name(), &threads.to_string()]).arg(folder);
+    child.env("CUDA_MODULE_LOADING", loading);
+    if stage == Stage::DriverCache {
+        child.env_remove("CUDA_CACHE_DISABLE").env("CUDA_CACHE_PATH", folder);
+        child.env("CUDA_CACHE_MAXSIZE", "4294967296");
+    } else {
+        child.env("CUDA_CACHE_DISABLE", "1");
+    }
+    let output = child.output()?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("`{}` failed: {said}", stage.name()).into());
+    }
+    let said: Value = serde_json::from_slice(&output.stdout)?;
+    let figure = |name: &str| said[name].as_f64();
+    Ok(Measured {
+        wall: figure("wall_ms").ok_or("no wall_ms")?,
+        median: figure("median_ms").ok_or("no median_ms")?,
+        longest: figure("longest_ms").ok_or("no longest_ms")?,
+        memory_warm: figure("memory_warm_ns"),
+    })
+}
+
+/// Bytes of the files below `folder`, as blocks on disk.
+fn bytes_below(folder: &Path) -> Result<u64, std::io::Error> {
+    use std::os::unix::fs::MetadataExt as _;
+    let mut sum = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let about = entry.metadata()?;
+        sum += if about.is_dir() { bytes_below(&entry.path())? } else { about.blocks() * 512 };
+    }
+    Ok(sum)
+}
