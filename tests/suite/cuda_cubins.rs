@@ -155,6 +155,26 @@ fn a_text_that_the_driver_is_too_old_for_is_assembled_by_ptxas() {
     }
 }
 
+/// Nobody would notice it: a module without kernels loads.
+#[test]
+fn what_was_cut_off_before_its_kernel_is_not_stored_by_who_warms() {
+    let Some(ptxas) = assembler() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let disk = DiskStore::open(ptx_disk::Config::new(folder.path().join("store"))).unwrap();
+    let jit = ptxas.jit(DEVICE, JitOptions::default());
+    let text = text(1);
+    let cut = text.split(".visible").next().unwrap();
+    let wanted = [(jit.key_of_text(cut), || Ptx::new(cut))];
+    let warmed = ptxas.warm(&disk, &jit, wanted, None, |_| {});
+    assert_eq!((warmed.made, warmed.failures.len()), (0, 1), "{warmed:?}");
+    let error = warmed.failures[0].1.to_string();
+    assert!(
+        error.contains("line 3: expected a kernel") && error.contains("lower again"),
+        "{error}"
+    );
+    assert!(disk.keys().unwrap().is_empty());
+}
+
 /// The option is one of `ptxas`: what it says counts, and not that the driver lacks the option.
 #[test]
 fn a_refusal_under_options_of_ptxas_is_the_one_of_ptxas() {

@@ -1,7 +1,7 @@
 //! Each way in which a text can be broken makes the real driver refuse it, and an error that names
 //! the line and the cure.
 
-use ptx_cuda::{Config, CudaError, Ptx};
+use ptx_cuda::{Config, CudaError, Ptx, Refused};
 
 use crate::cuda_broken_ptx::{broken, lacks};
 use crate::cuda_stack::{Stack, lowerings};
@@ -37,6 +37,9 @@ fn a_refusal_leaves_the_context_in_order() {
         let key = context.module_key_of_text(&broken.text);
         let load = || Ptx::new(broken.text.as_str());
         let first = stack.modules.get_or_load(&context, &key, load).unwrap_err();
+        if first.refused().is_some_and(Refused::may_be_damaged) {
+            continue;
+        }
         let never = || -> Result<Ptx, CudaError> { panic!("asked again") };
         let again = stack.modules.get_or_load(&context, &key, never).unwrap_err();
         assert_eq!(first.to_string(), again.to_string());

@@ -169,13 +169,51 @@ where
         }
         let mut retired = 0_u64;
         for Going { judged: Judged { key, .. }, .. } in going {
-            let Some(weight) = self.retire(&key, &guard) else { continue };
+            let Some(weight) = self.retire(&key, |_| true, &guard) else { continue };
             retired = retired.saturating_add(weight);
             if self.is_heard() {
                 heard.push((key, weight));
             }
         }
         (true, retired)
+    }
+
+    /// Retires entries that `may_go`, those first that the retention would have go first, until
+    /// `bytes` of them are gone; how much that was. For values that hold something else which ran
+    /// out before the budget did. What is retired drops when no thread looks at it any more.
+    ///
+    /// `may_go` is called under locks of the cache, and must not call it. Listeners hear of what was
+    /// retired as they do of what an insertion retires.
+    pub fn shed(&self, bytes: u64, may_go: impl Fn(&K, &V) -> bool) -> Resident {
+        let mut shed = Resident::default();
+        let mut heard = Vec::new();
+        {
+            let _choosing = lock(&self.choosing);
+            let guard = pin();
+            let may_go = |slot: &Slot<K, V>| may_go(&slot.key, &slot.value);
+            let residents = self.shards.iter().flat_map(|shard| shard.entries(&guard));
+            let residents: Vec<&Slot<K, V>> = residents.filter(|slot| may_go(slot)).collect();
+            let candidates: Vec<Candidate> =
+                residents.iter().map(|slot| self.candidate(slot)).collect();
+            let all = candidates.iter().fold(0, |sum: u64, one| sum.saturating_add(one.bytes));
+            let left = Budget { bytes: all.saturating_sub(bytes), ..Budget::UNBOUNDED };
+            for at in who_leaves(&*self.config().retention, &candidates, left) {
+                if shed.bytes >= bytes {
+                    break;
+                }
+                let key = &residents[at].key;
+                if let Some(weight) = self.retire(key, may_go, &guard) {
+                    shed.entries += 1;
+                    shed.bytes = shed.bytes.saturating_add(weight);
+                    heard.push((*key, weight));
+                }
+            }
+            guard.flush();
+        }
+        for (key, bytes) in heard {
+            self.tell(Event::Evicted { key: &key, bytes });
+        }
+        shed
     }
 
     /// Lists who is to go so that the others are within the low water.
@@ -217,11 +255,16 @@ where
         }
     }
 
-    /// The bytes of the entry of `key`, if it was still resident and is now retired.
-    fn retire(&self, key: &K, guard: &Guard) -> Option<u64> {
+    /// The bytes of the entry of `key`, if it was still resident, may go, and is now retired.
+    fn retire(
+        &self,
+        key: &K,
+        may_go: impl FnOnce(&Slot<K, V>) -> bool,
+        guard: &Guard,
+    ) -> Option<u64> {
         let hash = self.hash(key);
         let shard = &self.shards[self.shard_number(hash)];
-        let slot = shard.remove_if(hash, key, |_| true, guard)?;
+        let slot = shard.remove_if(hash, key, may_go, guard)?;
         let weight = slot.value.weight();
         self.accounting.release(weight);
         self.ghosts.remember(hash, slot.usage.word());
@@ -296,3 +339,7 @@ impl LoadTime {
         Some(self.0.load(Ordering::Relaxed)).filter(|&mean| mean > 0).map(Duration::from_nanos)
     }
 }
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests;

@@ -37,10 +37,12 @@ macro_rules! codes {
 }
 
 codes! {
-    INVALID_VALUE = 1, "an argument or option is out of the range that this driver takes";
+    INVALID_VALUE = 1, "an argument or option is out of the range that this driver takes: \
+        see what the call's documentation allows";
     OUT_OF_MEMORY = 2, "unload modules or free device memory, or lower the cache's byte budget";
     NOT_INITIALIZED = 3, "make a driver object before other calls";
-    DEINITIALIZED = 4, "the process is ending: the driver is gone already";
+    DEINITIALIZED = 4, "the process is ending and the driver is gone already: \
+        let go of modules before";
     STUB_LIBRARY = 34, "the link stub was loaded in place of the driver: \
         let the program find the libcuda.so.1 that the driver installed";
     NO_DEVICE = 100, "no CUDA device is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES";
@@ -57,15 +59,17 @@ codes! {
         update the driver, lower for an earlier ISA, or assemble offline with a newer ptxas";
     JIT_COMPILATION_DISABLED = 223, "PTX compilation is switched off (CUDA_DISABLE_PTX_JIT): \
         switch it on, or assemble offline with ptxas and load the cubin";
-    INVALID_SOURCE = 300, "the source of the kernel is not one that the driver compiles";
-    FILE_NOT_FOUND = 301, "a file that the driver needs was not found";
+    INVALID_SOURCE = 300, "the image is none that this driver compiles: give it PTX text or a cubin";
+    FILE_NOT_FOUND = 301, "a file that the driver needs was not found: \
+        install the driver anew, with its PTX compiler";
     SHARED_OBJECT_SYMBOL_NOT_FOUND = 302, "a library of the driver lacks a symbol: \
         its parts are of different versions, install it anew";
     SHARED_OBJECT_INIT_FAILED = 303, "a library of the driver did not start: install it anew";
     OPERATING_SYSTEM = 304, "the operating system refused a call of the driver: \
         see the kernel's log and the limits on memory and open files";
-    INVALID_HANDLE = 400, "a handle is not one of this context, or was released";
-    NOT_FOUND = 500, "no symbol of this name";
+    INVALID_HANDLE = 400, "a handle is not one of this context, or was released: \
+        look it up again, in the context's own module";
+    NOT_FOUND = 500, "no symbol of this name: see which ones the text defines";
     ILLEGAL_ADDRESS = 700, "a kernel read or wrote where it must not, and its context is lost: \
         find the access with compute-sanitizer";
     LAUNCH_OUT_OF_RESOURCES = 701, "the kernel needs more registers, threads or shared memory \
@@ -75,7 +79,7 @@ codes! {
         lost: find the access with compute-sanitizer";
     LAUNCH_FAILED = 719, "a kernel failed on the device, and its context is lost: \
         find the cause with compute-sanitizer";
-    NOT_SUPPORTED = 801, "this driver or device cannot do it";
+    NOT_SUPPORTED = 801, "this driver or device cannot do it: update the driver";
     SYSTEM_NOT_READY = 802, "the system is not ready for CUDA: see whether the driver's services \
         run";
     SYSTEM_DRIVER_MISMATCH = 803, "the driver's library and kernel module are of different \

@@ -10,7 +10,7 @@ use ptx_key::ModuleKey;
 use crate::cubins::Keeper;
 
 /// Cubins that may wait to be written. One more is written by the thread that assembled it.
-const MOST_WAITING: usize = 64;
+pub(crate) const MOST_WAITING: usize = 64;
 
 /// The thread that writes, started by the first cubin. What waits is written before this has
 /// dropped.

@@ -2,6 +2,7 @@
 //! counted. Nothing that the store does fails a load.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -33,7 +34,8 @@ pub struct CubinSnapshot {
     /// Texts of an instruction set that the driver does not know, which were loaded all the same:
     /// assembled offline, or lowered again.
     pub rescued: u64,
-    /// Cubins that were stored.
+    /// Cubins that were given to the store without a failure; one that is off or read-only passes
+    /// over them.
     pub written: u64,
     /// Requests to the store that failed.
     pub store_failures: u64,
@@ -52,6 +54,11 @@ impl Timed {
         self.count.fetch_add(1, Ordering::Relaxed);
         let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    fn clear(&self) {
+        self.count.store(0, Ordering::Relaxed);
+        self.nanos.store(0, Ordering::Relaxed);
     }
 
     fn get(&self) -> (u64, Duration) {
@@ -91,6 +98,18 @@ impl LoadCounts {
         }
     }
 
+    /// Sets all counts to zero.
+    pub(crate) fn clear(&self) {
+        let Self { hits, assembled, given, refused, rescued, written, store_failures, warned: _ } =
+            self;
+        for timed in [hits, assembled, given] {
+            timed.clear();
+        }
+        for count in [refused, rescued, written, store_failures] {
+            count.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Warns once of all that may go wrong with a store.
     pub(crate) fn warn(&self, what: impl fmt::Display) {
         if !self.warned.swap(true, Ordering::Relaxed) {
@@ -114,7 +133,11 @@ pub(crate) struct Keeper {
 impl Keeper {
     /// Writes a cubin to the store.
     pub(crate) fn write(&self, key: &ModuleKey, cubin: &StoredCubin) {
-        if self.answer(self.store.store(key, cubin)).is_some() {
+        // A store is its author's: the thread that writes goes on to the next cubin, and a thread
+        // that loads to its module. Nothing of this crate is changed half.
+        let stored = catch_unwind(AssertUnwindSafe(|| self.store.store(key, cubin)));
+        let stored = stored.unwrap_or_else(|_| Err("it panicked".into()));
+        if self.answer(stored).is_some() {
             self.counts.written.fetch_add(1, Ordering::Relaxed);
         }
     }

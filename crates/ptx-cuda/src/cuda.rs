@@ -7,7 +7,6 @@ mod run;
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use cust::device::{Device, DeviceAttribute};
@@ -39,8 +38,7 @@ pub struct CustDriver {
     version: DriverVersion,
     build: Option<DriverBuild>,
     /// Primary contexts that are retained now, by device: they are the same for all.
-    primaries: Mutex<HashMap<u32, (u64, Weak<LiveContext>)>>,
-    serials: AtomicU64,
+    primaries: Mutex<HashMap<u32, (ContextId, Weak<LiveContext>)>>,
 }
 
 /// A context of the CUDA driver, retained as long as a clone of it lives.
@@ -75,13 +73,7 @@ impl CustDriver {
             // The library is mapped by now.
             build: DriverBuild::find(),
             primaries: Mutex::default(),
-            serials: AtomicU64::new(0),
         }))
-    }
-
-    fn next_id(&self, device: u32) -> ContextId {
-        // Relaxed: the numbers only have to differ.
-        ContextId { device, serial: self.serials.fetch_add(1, Ordering::Relaxed) }
     }
 }
 
@@ -133,21 +125,22 @@ impl Driver for CustDriver {
     fn primary_context(&self, device: u32) -> Result<CustContext, CudaError> {
         // A table of weak pointers is whole whenever a panic can strike.
         let mut primaries = self.primaries.lock().unwrap_or_else(PoisonError::into_inner);
-        let retained = primaries.get(&device).and_then(|(serial, weak)| {
-            Some(CustContext { live: weak.upgrade()?, id: ContextId { device, serial: *serial } })
+        let retained = primaries.get(&device).and_then(|(id, weak)| {
+            let live = weak.upgrade().filter(|live| live.check().is_ok())?;
+            Some(CustContext { live, id: *id })
         });
         if let Some(retained) = retained {
             return Ok(retained);
         }
-        let context =
-            CustContext { live: Arc::new(LiveContext::primary(device)?), id: self.next_id(device) };
-        primaries.insert(device, (context.id.serial, Arc::downgrade(&context.live)));
+        let live = Arc::new(LiveContext::primary(device)?);
+        let context = CustContext { live, id: ContextId::next_on(device) };
+        primaries.insert(device, (context.id, Arc::downgrade(&context.live)));
         Ok(context)
     }
 
     fn own_context(&self, device: u32) -> Result<CustContext, CudaError> {
         let live = Arc::new(LiveContext::own(device)?);
-        Ok(CustContext { live, id: self.next_id(device) })
+        Ok(CustContext { live, id: ContextId::next_on(device) })
     }
 
     fn context_id(&self, context: &CustContext) -> ContextId {

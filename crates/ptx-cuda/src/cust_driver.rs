@@ -196,6 +196,7 @@ pub(crate) fn function(
 
 pub(crate) fn global(module: &CustModule, name: &CStr) -> Result<Option<Global>, CudaError> {
     let _entered = module.context.live().enter()?;
+    let _outside = OutsideCapture::new();
     let (mut pointer, mut bytes) = (0, 0_usize);
     // SAFETY: as in `function`; the driver writes one number at each address.
     let status = unsafe {

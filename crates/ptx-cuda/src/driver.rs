@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_key::{ComputeCapability, JitOptions};
 
@@ -48,7 +49,7 @@ pub trait Driver: Send + Sync + 'static {
     fn device(&self, ordinal: u32) -> Result<DeviceFacts, CudaError>;
 
     /// Retains the primary context of a device: the one that the CUDA runtime and most libraries
-    /// use.
+    /// use. One that was reset, though it has users left, is retained anew, as another context.
     ///
     /// # Errors
     ///
@@ -63,7 +64,7 @@ pub trait Driver: Send + Sync + 'static {
     /// [`CudaError::Driver`].
     fn own_context(&self, device: u32) -> Result<Self::Context, CudaError>;
 
-    /// Which context this is.
+    /// Which context this is. [`ContextId::next_on`] gives the number of a new one.
     fn context_id(&self, context: &Self::Context) -> ContextId;
 
     /// Loads a text or an image into a context.
@@ -134,8 +135,18 @@ pub struct DeviceFacts {
 pub struct ContextId {
     /// The device's number.
     pub device: u32,
-    /// Which of the contexts that the driver object handed out.
+    /// Which of the contexts that this process had.
     pub serial: u64,
+}
+
+impl ContextId {
+    /// That of a context on `device` which has none yet, whichever driver object made it: two of
+    /// them may share a [`ModuleCache`](crate::ModuleCache).
+    pub fn next_on(device: u32) -> Self {
+        static SERIALS: AtomicU64 = AtomicU64::new(0);
+        // Relaxed: the numbers only have to differ.
+        Self { device, serial: SERIALS.fetch_add(1, Ordering::Relaxed) }
+    }
 }
 
 impl fmt::Display for ContextId {

@@ -84,14 +84,17 @@
 //!
 //! A resident module costs one lock-free lookup. Loading costs what the driver takes: tens of
 //! microseconds for a cubin, milliseconds to seconds for PTX text. To unload may wait for the
-//! device: modules of a cache are unloaded by its next load or on request, never by a launch.
+//! device: modules of a cache are unloaded by its next load or on request, and by a load or lookup
+//! that ran out of memory, never by a launch.
 //!
 //! # Dependencies
 //!
-//! `ptx-cache` holds the modules and says what a store of cubins is, `ptx-key` names them; `cust` talks to the driver; `elf` reads
-//! the headers of cubins; `arc-swap` and `ahash` hold the names that were looked up; `scopeguard`
-//! hands a module over to be unloaded; `crossbeam-epoch` says whether a cache's hit is under way; `tempfile` holds what `ptxas` reads and writes;
-//! `thiserror` derives the error type; `tracing` tells of loads and of unloads that failed.
+//! `ptx-cache` holds the modules and says what a store of cubins is, `ptx-key` names them; `cust`
+//! talks to the driver; `elf` reads the headers of cubins; `arc-swap` and `ahash` hold the names
+//! that were looked up; `scopeguard` hands a module over to be unloaded; `crossbeam-epoch` says
+//! whether a cache's hit is under way, and has what was retired dropped; `tempfile` holds what
+//! `ptxas` reads and writes; `thiserror` derives the error type; `tracing` tells of loads and of
+//! unloads that failed.
 
 mod code;
 mod context;
@@ -116,6 +119,7 @@ mod ptx;
 mod ptxas;
 mod recording;
 mod refused;
+mod residents;
 mod tokens;
 mod unload_queue;
 mod warm;
@@ -137,7 +141,7 @@ pub use driver::{
 pub use driver_build::DriverBuild;
 pub use error::CudaError;
 pub use jit_log::{Diagnostic, JitLog, Severity};
-pub use module_cache::{ModuleCache, ModuleSnapshot, ModuleSource, ResidentKey, ServedModule};
+pub use module_cache::{ModuleCache, ModuleSnapshot, ModuleSource, ServedModule};
 pub use module_keys::ModuleKeys;
 pub use modules::{Function, Module};
 pub use ptx::{Ptx, PtxHeader};
@@ -147,4 +151,5 @@ pub use recording::{
     Call, Operation, RecordedContext, RecordedFunction, RecordedModule, RecordingDriver,
 };
 pub use refused::{Reason, Refused};
+pub use residents::ResidentKey;
 pub use warm::{WarmProgress, Warmed};

@@ -1,15 +1,16 @@
 //! How a module comes to be loaded that is not resident: from the store of cubins, from a text
 //! that is assembled and stored, or as it was given.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use ptx_cache::{CubinStore, StoredCubin};
 use ptx_key::{ModuleKey, PtxIsa};
 
 use crate::cubins::{Cubins, LoadCounts};
-use crate::unload_queue::{UnloadQueue, collect};
+use crate::residents::Residents;
+use crate::unload_queue::UnloadQueue;
 use crate::{
     Assembled, Context, Cubin, CudaError, Driver, Image, Module, ModuleSnapshot, ModuleSource, Ptx,
     Ptxas,
@@ -30,14 +31,18 @@ pub(crate) struct Loader<D: Driver> {
     ptxas: Option<Arc<Ptxas>>,
     counts: Arc<LoadCounts>,
     queue: Arc<UnloadQueue<D>>,
+    /// Hears what loads take.
+    residents: Weak<Residents<D>>,
 }
 
 /// A module that was loaded now.
 pub(crate) struct Found<D: Driver> {
     pub(crate) module: Module<D>,
     pub(crate) source: ModuleSource,
-    /// What it would take to load it again.
+    /// What it would take to make it anew.
     pub(crate) cost: Duration,
+    /// Whether the next request finds its cubin in the store.
+    pub(crate) is_held_below: bool,
 }
 
 /// Which module is asked for.
@@ -59,9 +64,10 @@ impl<D: Driver> Drop for Loader<D> {
 }
 
 impl<D: Driver> Loader<D> {
-    pub(crate) fn new() -> Self {
-        let (counts, queue) = (Arc::default(), Arc::new(UnloadQueue::new()));
-        Self { cubins: None, ptxas: None, counts, queue }
+    pub(crate) fn new(residents: Weak<Residents<D>>) -> Self {
+        let queue = Arc::new(UnloadQueue::new(Weak::clone(&residents)));
+        let counts = Arc::default();
+        Self { cubins: None, ptxas: None, counts, queue, residents }
     }
 
     pub(crate) fn keep_in(&mut self, store: Arc<dyn CubinStore>) {
@@ -73,12 +79,15 @@ impl<D: Driver> Loader<D> {
     }
 
     pub(crate) fn unload_retired(&self) -> usize {
-        collect();
-        self.queue.unload_all()
+        self.queue.unload_retired()
     }
 
     pub(crate) fn flush(&self) {
         self.cubins.iter().for_each(Cubins::flush);
+    }
+
+    pub(crate) fn clear_counts(&self) {
+        self.counts.clear();
     }
 
     /// All but what is resident.
@@ -95,7 +104,7 @@ impl<D: Driver> Loader<D> {
         wanted: Wanted<'_>,
         lower: &mut Lower<'_>,
     ) -> Result<Found<D>, CudaError> {
-        self.queue.unload_all();
+        self.unload_retired();
         let Wanted { key, others } = wanted;
         let cubins = self.cubins_of(context);
         if let Some(cubins) = cubins
@@ -142,15 +151,9 @@ impl<D: Driver> Loader<D> {
         None
     }
 
-    /// Has the driver load, and once more with the memory of what is retired where it ran out.
     fn load_image(&self, context: &Context<D>, image: &Image) -> Result<Module<D>, CudaError> {
-        match context.load_into(image, Some(&self.queue)) {
-            Err(error) if error.is_out_of_memory() => {
-                self.unload_retired();
-                context.load_into(image, Some(&self.queue))
-            }
-            loaded => loaded,
-        }
+        let load = || context.load_into(image, Some(&self.queue));
+        self.queue.with_room(context.id().device, image.bytes(), load)
     }
 
     fn load_given(&self, context: &Context<D>, image: &Image) -> Result<Found<D>, CudaError> {
@@ -158,7 +161,7 @@ impl<D: Driver> Loader<D> {
         let module = self.load_image(context, image)?;
         let cost = started.elapsed();
         self.counts.given.add(cost);
-        Ok(Found { module, source: ModuleSource::Given, cost })
+        Ok(Found { module, source: ModuleSource::Given, cost, is_held_below: false })
     }
 
     fn load_stored(
@@ -220,9 +223,13 @@ impl<D: Driver> Loader<D> {
             .and_then(|cubin| self.load_image(context, &cubin.into()));
         match loaded {
             Ok(module) => {
-                let cost = started.elapsed();
-                self.counts.hits.add(cost);
-                Ok(Some(Found { module, source: ModuleSource::Cubin, cost }))
+                let took = started.elapsed();
+                self.counts.hits.add(took);
+                if let Some(residents) = self.residents.upgrade() {
+                    residents.note_load(took);
+                }
+                let (source, cost) = (ModuleSource::Cubin, stored.cost.max(took));
+                Ok(Some(Found { module, source, cost, is_held_below: true }))
             }
             Err(error) if error.blames_image() => {
                 self.refused(&error);
@@ -281,7 +288,6 @@ impl<D: Driver> Loader<D> {
         claim: &mut HeldClaim,
     ) -> Result<Option<Found<D>>, CudaError> {
         let (image, assembly) = (Arc::clone(assembled.cubin.image()), started.elapsed());
-        let loading = Instant::now();
         let module = match self.load_image(context, &assembled.cubin.into()) {
             Ok(module) => module,
             Err(error) if error.blames_image() => {
@@ -290,15 +296,12 @@ impl<D: Driver> Loader<D> {
             }
             Err(error) => return Err(error),
         };
-        let mut cost = loading.elapsed();
-        self.counts.assembled.add(started.elapsed());
-        match &self.cubins {
-            Some(cubins) => {
-                cubins.keep(*key, StoredCubin { image, cost: assembly }, claim.take());
-            }
-            None => cost += assembly,
+        let (source, cost) = (ModuleSource::Assembled, started.elapsed());
+        self.counts.assembled.add(cost);
+        if let Some(cubins) = &self.cubins {
+            cubins.keep(*key, StoredCubin { image, cost: assembly }, claim.take());
         }
-        Ok(Some(Found { module, source: ModuleSource::Assembled, cost }))
+        Ok(Some(Found { module, source, cost, is_held_below: self.cubins.is_some() }))
     }
 
     /// Loads a text of an instruction set that the driver does not know: by an offline assembler
@@ -312,9 +315,17 @@ impl<D: Driver> Loader<D> {
         lower: &mut Lower<'_>,
         mut claim: HeldClaim,
     ) -> Result<Found<D>, CudaError> {
-        let rescued = match self.assemble_offline(context, ptx, &mut claim)? {
-            Some(found) => Some(found),
-            None => match error.refused().and_then(|refused| refused.supported_isa) {
+        let latest = error.refused().and_then(|refused| refused.supported_isa);
+        let offline = self.assemble_offline(context, ptx, &mut claim);
+        let (offline, error) = match offline {
+            Ok(found) => (found, error),
+            // A remembered refusal would outlast it.
+            Err(passing) => (None, passing),
+        };
+        let rescued = match offline {
+            // Before the next request finds its cubin, it has the text lowered once more.
+            Some(found) => Some(Found { is_held_below: false, ..found }),
+            None => match latest {
                 Some(latest) => match lower(Some(latest))? {
                     Some(Image::Ptx(ptx)) => Some(self.make(context, key, &ptx, &mut claim)?),
                     Some(image) => Some(self.load_given(context, &image)?),
@@ -329,7 +340,8 @@ impl<D: Driver> Loader<D> {
     }
 
     /// A text by `ptxas`, kept under the key that `ptxas` gives it: the key of the request is that
-    /// of a driver which cannot make it. `None` where there is no `ptxas` that can.
+    /// of a driver which cannot make it. `None` where there is no `ptxas` that can; an error where
+    /// it may be able to the next time.
     fn assemble_offline(
         &self,
         context: &Context<D>,
@@ -349,10 +361,11 @@ impl<D: Driver> Loader<D> {
         let started = Instant::now();
         match offline.assemble(ptx) {
             Ok(assembled) => self.load_assembled(&offline, &key, assembled, started, claim),
-            Err(error) => {
+            Err(error) if error.is_permanent() => {
                 tracing::debug!(%error, "ptxas makes no cubin of it either");
                 Ok(None)
             }
+            Err(error) => Err(error),
         }
     }
 }

@@ -2,15 +2,17 @@
 
 use std::error::Error;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use ptx_cache::{Cache, CacheError, Config, CubinStore, Made, Origin, Resident, Snapshot, Weigh};
+use ptx_cache::{Cache, CacheError, Config, CubinStore, Made, Origin, Resident, Snapshot};
 use ptx_key::{ModuleKey, PtxIsa};
 
 use crate::loader::{Loader, Lower, Wanted};
+use crate::residents::{Outcome, Residents};
+use crate::unload_queue::share_retired;
 use crate::{
-    Context, ContextId, CubinSnapshot, CudaError, Driver, Image, Module, ModuleKeys, Ptxas, Refused,
+    Context, ContextId, CubinSnapshot, CudaError, Driver, Image, Module, ModuleKeys, Ptxas,
+    ResidentKey,
 };
 
 /// Loaded modules, each loaded once for all who ask, and unloaded once retired here and dropped
@@ -20,12 +22,16 @@ use crate::{
 /// module that nobody uses any more waits for the next load, for
 /// [`unload_retired`](Self::unload_retired), or for the cache's end. What waits still takes device
 /// memory, beyond the budget: a program that stops loading calls `unload_retired` at a moment of
-/// its own.
+/// its own. Where the driver runs out of memory, in a load or in a first lookup, what waits is
+/// unloaded, and then modules of the same device that nobody uses are taken out and unloaded, those
+/// first that the retention would have go first.
 ///
-/// A refusal that will not change (see [`Refused::is_permanent`]) is remembered like a module:
-/// the driver is not asked again. Its key holds the driver's version, so another driver is.
+/// A refusal that will not change (see [`Refused::is_permanent`](crate::Refused::is_permanent)) is remembered like a module:
+/// the driver is not asked again. Its key holds the driver's version, so another driver is. What
+/// [may be damaged](crate::Refused::may_be_damaged) is asked for again.
 ///
-/// Modules keep their context: [`forget`](Self::forget) it before it is to go.
+/// Modules keep their context: [`forget`](Self::forget) it before it is to go, and have what that
+/// retired unloaded.
 ///
 /// ```
 /// use ptx_cuda::{Config, Context, ModuleCache, Ptx, RecordingDriver};
@@ -43,7 +49,7 @@ use crate::{
 /// # Ok::<(), ptx_cuda::CudaError>(())
 /// ```
 pub struct ModuleCache<D: Driver> {
-    cache: Cache<ResidentKey, Outcome<D>>,
+    cache: Arc<Residents<D>>,
     /// Behind the cache, whose modules drop into its queue.
     loader: Loader<D>,
 }
@@ -91,62 +97,12 @@ pub enum ModuleSource {
     Given,
 }
 
-/// Which module, where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ResidentKey {
-    /// The context that it is loaded into.
-    pub context: ContextId,
-    /// What it is.
-    pub module: ModuleKey,
-}
-
-impl Hash for ResidentKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        // The key is a digest: mixing the context into its uniform bits keeps them uniform.
-        let ContextId { device, serial } = self.context;
-        let context = (u64::from(device) << 32 ^ serial).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        state.write_u64(self.module.prefix() ^ context);
-    }
-}
-
-/// What came of loading.
-enum Outcome<D: Driver> {
-    Loaded(Module<D>),
-    Refused(Arc<Refused>),
-}
-
-impl<D: Driver> Clone for Outcome<D> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Loaded(module) => Self::Loaded(module.clone()),
-            Self::Refused(refused) => Self::Refused(Arc::clone(refused)),
-        }
-    }
-}
-
-impl<D: Driver> Outcome<D> {
-    fn module(self) -> Result<Module<D>, CudaError> {
-        match self {
-            Self::Loaded(module) => Ok(module),
-            Self::Refused(refused) => Err(CudaError::Refused(refused)),
-        }
-    }
-}
-
-impl<D: Driver> Weigh for Outcome<D> {
-    fn weight(&self) -> u64 {
-        match self {
-            Self::Loaded(module) => module.bytes(),
-            Self::Refused(refused) => refused.log.text().len() as u64,
-        }
-    }
-}
-
 impl<D: Driver> ModuleCache<D> {
     /// An empty cache with no store of cubins: texts are assembled anew in each process. The
     /// budget's bytes are [`Module::bytes`].
     pub fn new(config: Config) -> Self {
-        Self { cache: Cache::new(config), loader: Loader::new() }
+        let cache = Arc::new(Cache::new(config));
+        Self { loader: Loader::new(Arc::downgrade(&cache)), cache }
     }
 
     /// The same cache, which keeps what it assembles in `store` and looks there before it
@@ -287,14 +243,24 @@ impl<D: Driver> ModuleCache<D> {
         let load = || match self.loader.load(context, wanted, lower) {
             Ok(found) => {
                 made_from = found.source;
-                Ok(Made { cost: Some(found.cost), ..Made::new(Outcome::Loaded(found.module)) })
+                Ok(Made {
+                    cost: Some(found.cost),
+                    is_held_below: found.is_held_below,
+                    ..Made::new(Outcome::Loaded(found.module))
+                })
             }
-            Err(CudaError::Refused(refused)) if refused.is_permanent() => {
+            // Of what was damaged the next copy may be whole.
+            Err(CudaError::Refused(refused))
+                if refused.is_permanent() && !refused.may_be_damaged() =>
+            {
                 Ok(Made::new(Outcome::Refused(refused)))
             }
             Err(error) => Err(error),
         };
         let served = self.cache.get_or_make(resident, load).map_err(own_error)?;
+        if served.origin == Origin::Made {
+            share_retired();
+        }
         let source = match served.origin {
             Origin::Memory => ModuleSource::Memory,
             Origin::Coalesced => ModuleSource::Coalesced,
@@ -356,11 +322,13 @@ impl<D: Driver> ModuleCache<D> {
     /// Takes out everything, and sets the counts to zero.
     pub fn clear(&self) {
         self.cache.clear();
+        self.loader.clear_counts();
     }
 
     /// Changes the settings. A smaller budget is met before this returns.
     pub fn reconfigure(&self, config: Config) {
         self.cache.reconfigure(config);
+        share_retired();
     }
 
     /// What is resident, in no order.

@@ -15,6 +15,13 @@ pub struct ModuleKeys {
     others: Box<[ModuleKey]>,
 }
 
+/// A module that is looked for under its own key alone.
+impl From<ModuleKey> for ModuleKeys {
+    fn from(own: ModuleKey) -> Self {
+        Self { own, others: Box::default() }
+    }
+}
+
 impl ModuleKeys {
     pub(crate) fn new(
         jit: &JitConfiguration,

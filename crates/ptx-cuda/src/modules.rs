@@ -17,6 +17,9 @@ use crate::{Context, CudaError, Driver, Global, Image, JitLog, Loaded};
 /// cache's next load, or for [`unload_retired`](crate::ModuleCache::unload_retired); any other is
 /// unloaded by the thread that drops it. Its own context is made current for that.
 ///
+/// The driver may load a module whole only when a function of it is looked up. Where memory runs
+/// out then, a module of a cache has the cache make room, as a load does.
+///
 /// A launch runs on after the call returns, and a captured graph holds no module: keep the module
 /// until the launch is done, or as long as the graph.
 pub struct Module<D: Driver>(Arc<Resident<D>>);
@@ -37,6 +40,21 @@ struct Held<D: Driver> {
     bytes: u64,
     /// That of the cache which loaded it.
     queue: Option<Arc<UnloadQueue<D>>>,
+}
+
+impl<D: Driver> Held<D> {
+    /// Asks the driver about the module, which it may not have loaded whole yet.
+    fn ask<T>(
+        &self,
+        question: impl Fn(&D, &D::Module) -> Result<T, CudaError>,
+    ) -> Result<T, CudaError> {
+        let Self { context, module, bytes, queue } = self;
+        let ask = || question(context.driver(), module);
+        match queue {
+            Some(queue) => queue.with_room(context.id().device, *bytes, ask),
+            None => ask(),
+        }
+    }
 }
 
 fn retire<D: Driver>(held: Held<D>) {
@@ -98,9 +116,9 @@ impl<D: Driver> Module<D> {
         name: &str,
         read: impl Fn(&Named<D::Function>) -> R,
     ) -> Result<R, CudaError> {
-        let Held { context, module, .. } = &*self.0.held;
+        let held = &*self.0.held;
         let ask = |symbol: &CString| {
-            let raw = context.driver().function(module, symbol)?;
+            let raw = held.ask(|driver, module| driver.function(module, symbol))?;
             Ok(raw.map(|raw| Named { raw, name: name.into() }))
         };
         let found = self.0.functions.get(name, read, ask)?;
@@ -116,9 +134,14 @@ impl<D: Driver> Module<D> {
     ///
     /// [`CudaError::Driver`] where the driver cannot tell.
     pub fn global(&self, name: &str) -> Result<Option<Global>, CudaError> {
-        let Held { context, module, .. } = &*self.0.held;
-        let ask = |symbol: &CString| context.driver().global(module, symbol);
+        let held = &*self.0.held;
+        let ask = |symbol: &CString| held.ask(|driver, module| driver.global(module, symbol));
         self.0.globals.get(name, |global| *global, ask)
+    }
+
+    /// Whether this is its only clone, and no function of it is held.
+    pub(crate) fn is_held_once(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
     }
 
     /// The driver's own module. It is valid as long as a user keeps this one.

@@ -41,8 +41,9 @@ impl PtxHeader {
     /// `.target`.
     pub fn read(text: &str) -> Result<Self, CudaError> {
         let mut tokens = Tokens::of(text);
-        let (isa, isa_line) = directive(&mut tokens, ".version", "9.0")?;
-        let (target, target_line) = directive(&mut tokens, ".target", "sm_90a")?;
+        let end = lines(text);
+        let (isa, isa_line) = directive(&mut tokens, ".version", "9.0", end)?;
+        let (target, target_line) = directive(&mut tokens, ".target", "sm_90a", end)?;
         let mut behind = tokens.skip_while(|token| token.text != ".address_size");
         let address_size = behind.nth(1).and_then(|bits| bits.text.parse().ok());
         Ok(Self { isa, isa_line, target, target_line, address_size })
@@ -64,14 +65,15 @@ impl PtxHeader {
     }
 }
 
-/// The value of the directive that has to stand next.
+/// The value of the directive that has to stand next, in a text of `end` lines.
 fn directive<T: std::str::FromStr>(
     tokens: &mut Tokens<'_>,
     name: &'static str,
     example: &'static str,
+    end: u32,
 ) -> Result<(T, u32), CudaError> {
     let missing = |found: Option<Token<'_>>| CudaError::NotPtx {
-        line: found.map_or(1, |token| token.line),
+        line: found.map_or(end, |token| token.line),
         expected: format!("`{name}` with a value such as {example}"),
         found: found.map_or_else(|| "the end".to_owned(), |token| excerpt(token.text)),
     };
@@ -138,6 +140,19 @@ impl Ptx {
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         definitions(&self.text).filter(|found| found.kernel).map(|found| found.name)
     }
+
+    /// What is wrong with it where it has no kernel.
+    pub(crate) fn ends_before_a_kernel(&self) -> CudaError {
+        CudaError::NotPtx {
+            line: lines(&self.text),
+            expected: "a kernel such as `.entry name()`".to_owned(),
+            found: "the end".to_owned(),
+        }
+    }
+}
+
+fn lines(text: &str) -> u32 {
+    u32::try_from(text.lines().count().max(1)).unwrap_or(u32::MAX)
 }
 
 fn nul_byte(text: &str) -> CudaError {
@@ -175,6 +190,8 @@ mod tests {
             ("hello", "line 1: expected `.version` with a value such as 9.0, found `hello`"),
             ("\n.version x", "line 2: expected `.version` with a value such as 9.0, found `x`"),
             (".version 9.0\n.func", "line 2: expected `.target`"),
+            ("// a\n// b\n.version 9.0\n", "line 3: expected `.target`"),
+            ("// a\n.version", "line 2: expected `.version` with a value"),
             (".version 9.0\n.target nvptx", "found `nvptx`"),
         ] {
             let error = header(text).unwrap_err();

@@ -120,3 +120,29 @@ fn log_of(output: &Output) -> JitLog {
 fn tool_error(path: &Path, source: io::Error) -> CudaError {
     CudaError::Tool { path: path.to_owned(), source: Arc::new(source) }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+pub(crate) mod tests {
+    use std::sync::{Mutex, PoisonError};
+
+    /// Where a script is open for writing, in a process that another thread starts, it cannot be
+    /// run: so one test at a time has one.
+    static SCRIPTS: Mutex<()> = Mutex::new(());
+
+    /// A tool that says it is `ptxas` and assembles nothing, without a word. It is there as long as
+    /// what comes with it.
+    pub(crate) fn mute() -> (super::Ptxas, impl Drop) {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let only = SCRIPTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ptxas");
+        let script =
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo 'Ptx assembler, release 13.5, V13.5.1'\n";
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let ptxas = super::Ptxas::new(&path).unwrap();
+        (ptxas, scopeguard::guard((folder, only), drop))
+    }
+}

@@ -177,12 +177,17 @@ impl RecordingDriver {
 
     fn context(&self, device: u32, primary: bool) -> Result<RecordedContext, CudaError> {
         self.facts(device)?;
+        // Declared before the lock, which its drop takes.
+        let _gone;
         let mut state = self.state();
         state.fail(Operation::Context).map_err(other)?;
         if primary {
             let retained = state.primaries.get(&device).and_then(Weak::upgrade);
-            if let Some(retained) = retained {
-                return Ok(RecordedContext(retained));
+            match retained {
+                Some(retained) if state.is_there(retained.id) => {
+                    return Ok(RecordedContext(retained));
+                }
+                gone => _gone = gone,
             }
         }
         let id = state.new_context(device);

@@ -150,6 +150,12 @@ impl Refused {
         }
     }
 
+    /// Whether what was refused may have been damaged on its way, so that another copy of it, or a
+    /// new lowering, may be taken.
+    pub fn may_be_damaged(&self) -> bool {
+        matches!(self.reason, Reason::EndsEarly | Reason::InvalidImage)
+    }
+
     /// What can be done about it.
     pub fn cure(&self) -> String {
         match (&self.reason, self.header) {

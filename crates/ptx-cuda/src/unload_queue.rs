@@ -4,10 +4,13 @@
 //! launching. To unload may wait for the device. So the drop of a module's last user only puts it
 //! here; loads take it out, and whoever asks for it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+mod room;
+
+use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
 use ptx_cache::Resident;
 
+use crate::residents::Residents;
 use crate::{Context, Driver};
 
 /// A module whose last user has dropped.
@@ -32,15 +35,23 @@ pub(crate) fn collect() {
     }
 }
 
+/// Lets any thread drop what this one has retired. A thread keeps what it retires to itself until it
+/// is 64 values, which may be all of a device's memory, and it may never come to that.
+pub(crate) fn share_retired() {
+    crossbeam_epoch::pin().flush();
+}
+
 /// The modules of one cache that wait to be unloaded.
 pub(crate) struct UnloadQueue<D: Driver> {
     /// `None` once the cache is gone, and with it all who would take something out.
     waiting: Mutex<Option<Vec<Unused<D>>>>,
+    /// What can be made to wait here where memory runs out.
+    residents: Weak<Residents<D>>,
 }
 
 impl<D: Driver> UnloadQueue<D> {
-    pub(crate) fn new() -> Self {
-        Self { waiting: Mutex::new(Some(Vec::new())) }
+    pub(crate) fn new(residents: Weak<Residents<D>>) -> Self {
+        Self { waiting: Mutex::new(Some(Vec::new())), residents }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Option<Vec<Unused<D>>>> {

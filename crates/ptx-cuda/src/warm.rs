@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -10,7 +11,9 @@ use std::time::Instant;
 use ptx_cache::{Claim, CubinStore, StoredCubin};
 use ptx_key::{JitConfiguration, ModuleKey};
 
-use crate::{Context, Cubin, CudaError, Driver, Image, ModuleCache, ModuleSource, Ptx, Ptxas};
+use crate::{
+    Context, Cubin, CudaError, Driver, Image, ModuleCache, ModuleKeys, ModuleSource, Ptx, Ptxas,
+};
 
 /// How far a warming is, told once for each key, in the thread that did it.
 #[derive(Debug)]
@@ -42,7 +45,8 @@ impl<D: Driver> ModuleCache<D> {
     /// Loads the modules of many keys, in `threads` threads, or in as many as the machine has
     /// cores. A failure keeps no other key from being loaded.
     ///
-    /// What does not fit the budget is retired again, but its cubin is in the store.
+    /// A key is a [`ModuleKey`], or [`ModuleKeys`] where cubins were shipped. What does not fit the
+    /// budget is retired again, but its cubin is in the store.
     ///
     /// ```
     /// use ptx_cuda::{Config, Context, ModuleCache, Ptx, RecordingDriver};
@@ -62,21 +66,28 @@ impl<D: Driver> ModuleCache<D> {
     ///
     /// # Panics
     ///
-    /// Where what gives an image or hears of progress does.
-    pub fn warm<F, I, E>(
+    /// Where what gives an image or hears of progress does. What others load at that time is
+    /// loaded, and no more.
+    pub fn warm<K, F, I, E>(
         &self,
         context: &Context<D>,
-        wanted: impl IntoIterator<Item = (ModuleKey, F)>,
+        wanted: impl IntoIterator<Item = (K, F)>,
         threads: Option<NonZeroUsize>,
         progress: impl Fn(&WarmProgress<'_>) + Sync,
     ) -> Warmed
     where
+        K: Into<ModuleKeys>,
         F: FnOnce() -> Result<I, E> + Send,
         I: Into<Image>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        let load =
-            |key: &ModuleKey, image: F| self.serve(context, key, image).map(|served| served.source);
+        let wanted = wanted.into_iter().map(|(keys, image)| {
+            let keys = keys.into();
+            (*keys.own(), (keys, image))
+        });
+        let load = |_: &ModuleKey, (keys, image): (ModuleKeys, F)| {
+            self.serve_any(context, &keys, image).map(|served| served.source)
+        };
         let warmed = in_parallel(wanted, threads, load, progress);
         self.flush();
         warmed
@@ -91,9 +102,12 @@ impl Ptxas {
     /// for, and makes the keys. A cubin that is stored already is not assembled again; other
     /// processes that want the same one wait.
     ///
+    /// A text without a kernel is a failure: it may have been cut off, and nobody would notice.
+    ///
     /// # Panics
     ///
-    /// Where what gives a text or hears of progress does.
+    /// Where what gives a text or hears of progress does. What others assemble at that time is
+    /// stored, and no more.
     pub fn warm<F, E>(
         &self,
         store: &dyn CubinStore,
@@ -133,8 +147,12 @@ impl Ptxas {
             Claim::Published(_) => return Ok(ModuleSource::Cubin),
             claim => claim,
         };
+        let text = text()?;
+        if text.kernels().next().is_none() {
+            return Err(text.ends_before_a_kernel());
+        }
         let started = Instant::now();
-        let assembled = self.assemble(&text()?, jit.compute_capability, &jit.options)?;
+        let assembled = self.assemble(&text, jit.compute_capability, &jit.options)?;
         let image = Arc::clone(assembled.cubin.image());
         store.store(key, &StoredCubin { image, cost: started.elapsed() }).map_err(failed)?;
         Ok(ModuleSource::Assembled)
@@ -157,6 +175,10 @@ fn in_parallel<F: Send>(
     // What they guard is whole whenever a panic can strike: neither is held while `work` runs.
     let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
     let run = || {
+        // The panic goes on to the caller, for whom all that is left would only be a wait.
+        let _stop = scopeguard::guard_on_unwind((), |()| {
+            *rest.lock().unwrap_or_else(PoisonError::into_inner) = Vec::new().into_iter();
+        });
         while let Some((key, wanted)) = next() {
             let outcome = work(&key, wanted);
             // Relaxed: it only counts.
@@ -171,16 +193,24 @@ fn in_parallel<F: Send>(
         }
     };
     thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(run);
-        }
+        let start = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
+        // Where no more threads can be had, those that are there do it all.
+        let others: Vec<_> = (1..threads).map_while(start).collect();
         run();
+        for other in others {
+            if let Err(panic) = other.join() {
+                resume_unwind(panic);
+            }
+        }
     });
     warmed.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Barrier;
+
     use ptx_cache::Config;
 
     use super::*;
@@ -217,6 +247,27 @@ mod tests {
             assert_eq!(warmed.made + warmed.already_there, 39);
         }
         assert_eq!(driver.count(Operation::Load), 39);
+    }
+
+    #[test]
+    fn a_panic_comes_back_as_it_was() {
+        let context = Context::primary(&RecordingDriver::new(), 0).unwrap();
+        let modules = ModuleCache::new(Config::default());
+        let (caller, both) = (thread::current().id(), Barrier::new(2));
+        let texts = texts(2);
+        let wanted = texts.iter().map(|text| {
+            let image = || {
+                both.wait();
+                assert_eq!(thread::current().id(), caller, "a lowering's bug");
+                Ptx::new(text.as_str())
+            };
+            (context.module_key_of_text(text), image)
+        });
+        let threads = NonZeroUsize::new(2);
+        let warm = || modules.warm(&context, wanted, threads, |_| {});
+        let panic = catch_unwind(AssertUnwindSafe(warm)).unwrap_err();
+        let said = panic.downcast_ref::<String>().unwrap();
+        assert!(said.contains("a lowering's bug"), "{said}");
     }
 
     #[test]

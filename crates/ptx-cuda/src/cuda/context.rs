@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use cust::context::legacy::{self, ContextFlags, ContextStack, CurrentContext, UnownedContext};
 use cust::device::Device;
+use scopeguard::ScopeGuard;
 
 use super::cust_error;
 use crate::cust_driver::{OwnContext, context_number, primary_is_active};
@@ -20,7 +21,20 @@ pub(crate) struct LiveContext {
 /// Gives the context back when it drops.
 enum Owner {
     Primary(cust::context::Context, Device),
-    Own(OwnContext),
+    /// Given to [`destroy`] when this drops.
+    Own(ScopeGuard<Own, fn(Own)>),
+}
+
+struct Own {
+    context: OwnContext,
+    number: Option<u64>,
+}
+
+/// Destroys a context, unless someone else has: what the driver does with it then is not said.
+fn destroy(Own { context, number }: Own) {
+    if context_number(&context.0).and_then(Result::ok) != number {
+        std::mem::forget(context);
+    }
 }
 
 impl LiveContext {
@@ -30,7 +44,8 @@ impl LiveContext {
         let device = Device::get_device(ordinal).map_err(failed)?;
         let _keep = KeepCurrent::new()?;
         let context = cust::context::Context::new(device).map_err(failed)?;
-        Ok(Self::new(Owner::Primary(context, device)))
+        let number = context_number(&context).and_then(Result::ok);
+        Ok(Self { owner: Owner::Primary(context, device), number })
     }
 
     /// Makes a context. The calling thread's current context stays.
@@ -40,12 +55,10 @@ impl LiveContext {
         let context = legacy::Context::create_and_push(ContextFlags::SCHED_AUTO, device);
         let context = context.map_err(failed)?;
         ContextStack::pop().map_err(failed)?;
-        Ok(Self::new(Owner::Own(OwnContext(context))))
-    }
-
-    fn new(owner: Owner) -> Self {
-        let number = owner.number().and_then(Result::ok);
-        Self { owner, number }
+        let number = context_number(&context).and_then(Result::ok);
+        let own = Own { context: OwnContext(context), number };
+        let owner = scopeguard::guard(own, destroy as fn(Own));
+        Ok(Self { owner: Owner::Own(owner), number })
     }
 
     /// Makes the context current on this thread until the guard drops.
@@ -53,7 +66,7 @@ impl LiveContext {
         self.check()?;
         let pushed = match &self.owner {
             Owner::Primary(context, _) => ContextStack::push(context),
-            Owner::Own(OwnContext(context)) => ContextStack::push(context),
+            Owner::Own(own) => ContextStack::push(&own.context.0),
         };
         pushed.map_err(|error| cust_error("cuCtxPushCurrent", error))?;
         Ok(Entered { context: PhantomData })
@@ -61,7 +74,7 @@ impl LiveContext {
 
     /// That the context was not destroyed or reset behind its owner's back: what the driver does
     /// with a handle into one that was is not said.
-    fn check(&self) -> Result<(), CudaError> {
+    pub(crate) fn check(&self) -> Result<(), CudaError> {
         let number = self.owner.number().transpose()?;
         let reset = matches!(self.owner, Owner::Primary(_, device) if !primary_is_active(device));
         if number != self.number || reset {
@@ -76,7 +89,7 @@ impl Owner {
     fn number(&self) -> Option<Result<u64, CudaError>> {
         match self {
             Self::Primary(context, _) => context_number(context),
-            Self::Own(OwnContext(context)) => context_number(context),
+            Self::Own(own) => context_number(&own.context.0),
         }
     }
 }

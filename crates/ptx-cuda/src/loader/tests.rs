@@ -1,18 +1,21 @@
 //! Where modules come from, on the recording driver and a store in a map.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Barrier, Mutex};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
 
-use ptx_cache::{Claim, Config, StoreError};
-use ptx_key::{Assembler, ComputeCapability, Digest, JitConfiguration, PtxKey};
+use ptx_cache::{Budget, Candidate, Claim, Config, Retention, StoreError};
 
 use super::*;
+use crate::cubin_writer::MOST_WAITING;
 use crate::{
     CubinSnapshot, DriverBuild, DriverCode, DriverVersion, Failure, JitLog, ModuleCache, Operation,
     Reason, RecordingDriver,
 };
+
+mod fallbacks;
 
 const TEXT: &str = ".version 9.0\n.target sm_90\n.entry a() { ret; }\n";
 
@@ -23,6 +26,10 @@ struct MapStore {
     failing: AtomicBool,
     /// Held by who writes.
     writing: Mutex<()>,
+    /// Writes that panic.
+    panics: AtomicUsize,
+    /// Claims that are held.
+    held: Arc<AtomicUsize>,
     /// What a claim finds.
     published: Mutex<Option<StoredCubin>>,
 }
@@ -56,7 +63,10 @@ impl CubinStore for MapStore {
     }
 
     fn store(&self, key: &ModuleKey, cubin: &StoredCubin) -> Result<(), StoreError> {
-        let _writing = self.writing.lock().unwrap();
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let fewer = |left: usize| left.checked_sub(1);
+        let panics = self.panics.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok();
+        assert!(!panics, "a store's bug");
         self.answer()?;
         self.kept.lock().unwrap().entry(*key).or_insert_with(|| cubin.clone());
         Ok(())
@@ -72,7 +82,23 @@ impl CubinStore for MapStore {
     fn claim(&self, _key: &ModuleKey) -> Result<Claim<StoredCubin>, StoreError> {
         self.answer()?;
         let published = self.published.lock().unwrap().take();
-        Ok(published.map_or_else(|| Claim::Held(Box::new(())), Claim::Published))
+        Ok(published.map_or_else(|| Claim::Held(Box::new(Held::new(&self.held))), Claim::Published))
+    }
+}
+
+/// A claim, counted while it is held.
+struct Held(Arc<AtomicUsize>);
+
+impl Held {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -131,6 +157,47 @@ fn a_text_is_assembled_once_and_its_cubin_loaded_in_the_next_life() {
     assert_eq!(served.source, ModuleSource::Cubin);
     assert_eq!((second.counts().hits, second.counts().assembled), (1, 0));
     assert_eq!(second.driver.count(Operation::Assemble), 0);
+}
+
+/// Notes what the next misses would cost, and has the first entries go.
+#[derive(Default)]
+struct Costs(Mutex<Vec<Duration>>);
+
+impl Retention for Costs {
+    fn leaving(&self, candidates: &[Candidate], _: Budget) -> Vec<usize> {
+        *self.0.lock().unwrap() = candidates.iter().map(|candidate| candidate.cost).collect();
+        vec![0]
+    }
+
+    fn worth(&self, _: &Candidate) -> f64 {
+        1.0
+    }
+}
+
+#[test]
+fn the_next_miss_of_what_the_store_holds_costs_a_load() {
+    const ASSEMBLY: Duration = Duration::from_secs(1000);
+    let store = Arc::<MapStore>::default();
+    let costs = Arc::<Costs>::default();
+    let config = Config {
+        retention: Arc::<Costs>::clone(&costs),
+        ..Config::with_budget(Budget { entries: 2, bytes: Budget::MOST_BYTES })
+    };
+    let life = Life::new(&store);
+    let cubins: Arc<dyn CubinStore> = Arc::<MapStore>::clone(&store);
+    let modules = ModuleCache::new(config).with_cubins(cubins);
+    for kernel in ["b", "c", "d"] {
+        let text = TEXT.replace("a()", &format!("{kernel}()"));
+        let key = life.context.module_key_of_text(&text);
+        let image = crate::cubin::smallest(90, text.as_bytes()).into();
+        store.kept.lock().unwrap().insert(key, StoredCubin { image, cost: ASSEMBLY });
+        let served = modules.serve(&life.context, &key, || Ptx::new(text)).unwrap();
+        assert_eq!(served.source, ModuleSource::Cubin);
+    }
+    assert!(modules.entries().iter().all(|entry| entry.cost >= ASSEMBLY));
+    let costs = costs.0.lock().unwrap().clone();
+    assert_eq!(costs.len(), 2);
+    assert!(costs.iter().all(|cost| *cost < ASSEMBLY), "{costs:?}");
 }
 
 #[test]
@@ -200,13 +267,6 @@ fn where_the_new_cubin_is_refused_too_the_driver_loads_the_text() {
 }
 
 #[test]
-fn a_linker_that_fails_is_done_without() {
-    let life = Life::new(&Arc::default());
-    life.driver.fail_next(Operation::Assemble, judged(DriverCode::UNKNOWN));
-    assert_eq!(life.load().unwrap(), ModuleSource::Given);
-}
-
-#[test]
 fn a_refused_text_is_asked_for_once_and_remembered() {
     let life = Life::new(&Arc::default());
     life.driver.fail_next(Operation::Assemble, judged(DriverCode::INVALID_PTX));
@@ -239,6 +299,48 @@ fn a_store_that_fails_fails_no_load() {
     // The look, the claim and the write.
     assert_eq!((life.counts().store_failures, life.counts().written), (3, 0));
     assert_eq!(life.load().unwrap(), ModuleSource::Memory);
+}
+
+#[test]
+fn a_store_that_panics_fails_no_load_and_loses_no_other_cubin() {
+    let store = Arc::<MapStore>::default();
+    let life = Life::new(&store);
+    let load = |number: usize| {
+        let text = TEXT.replace("a()", &format!("kernel_{number}()"));
+        let key = life.context.module_key_of_text(&text);
+        life.modules.get_or_load(&life.context, &key, || Ptx::new(text)).unwrap();
+    };
+    store.panics.store(2, Ordering::Relaxed);
+    let writing = store.writing.lock().unwrap();
+    // More than may wait.
+    (0..MOST_WAITING).for_each(load);
+    drop(writing);
+    (MOST_WAITING..100).for_each(load);
+    let counts = life.counts();
+    assert_eq!((counts.written, counts.store_failures), (98, 2));
+    assert_eq!(store.kept.lock().unwrap().len(), 98);
+    assert_eq!(store.held.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_claim_is_given_back_however_the_making_ends() {
+    let store = Arc::<MapStore>::default();
+    let life = Life::new(&store);
+    let serve = |image: &dyn Fn() -> Result<Ptx, CudaError>| {
+        life.modules.serve(&life.context, &life.key(), image)
+    };
+    let panics = || -> Result<Ptx, CudaError> { panic!("a lowering's bug") };
+    assert!(catch_unwind(AssertUnwindSafe(|| serve(&panics).map(|_| ()))).is_err());
+    assert!(serve(&|| Ptx::new("no PTX")).is_err());
+    for code in [DriverCode::OUT_OF_MEMORY, DriverCode::OUT_OF_MEMORY, DriverCode::UNKNOWN] {
+        life.driver.fail_next(Operation::Load, judged(code));
+    }
+    assert!(life.load().is_err());
+    assert!(life.load().is_err());
+    assert_eq!(store.held.load(Ordering::Relaxed), 0);
+    assert_eq!(life.load().unwrap(), ModuleSource::Assembled);
+    life.modules.flush();
+    assert_eq!(store.held.load(Ordering::Relaxed), 0);
 }
 
 #[test]
@@ -292,88 +394,4 @@ fn threads_that_ask_at_once_assemble_once() {
     });
     let assembled = sources.iter().filter(|source| **source == ModuleSource::Assembled);
     assert_eq!((assembled.count(), life.driver.count(Operation::Assemble)), (1, 1));
-}
-
-#[test]
-fn a_text_that_is_too_new_is_lowered_again_for_what_the_driver_knows() {
-    let store = Arc::<MapStore>::default();
-    let late = || TEXT.replace("9.0", "9.9");
-    for expected in [ModuleSource::Assembled, ModuleSource::Cubin] {
-        let life = Life::new(&store);
-        let key = life.context.module_key_of_text(&late());
-        let mut asked = Vec::new();
-        let served = life.modules.serve_lowered(&life.context, &key, |isa| {
-            asked.push(isa);
-            Ptx::new(isa.map_or_else(late, |isa| late().replace("9.9", &isa.to_string())))
-        });
-        let served = served.unwrap();
-        assert_eq!(served.source, expected);
-        served.module.function("a").unwrap();
-        if expected == ModuleSource::Assembled {
-            assert_eq!(asked, [None, Some(PtxIsa::new(9, 0))]);
-            assert_eq!(life.counts().rescued, 1);
-        }
-    }
-}
-
-#[test]
-fn a_text_that_stays_too_new_is_refused_with_the_cure() {
-    let life = Life::new(&Arc::default());
-    let late = TEXT.replace("9.0", "9.9");
-    let key = life.context.module_key_of_text(&late);
-    let mut asked = 0;
-    for _ in 0..2 {
-        let error = life.modules.serve_lowered(&life.context, &key, |_| {
-            asked += 1;
-            Ptx::new(late.as_str())
-        });
-        let error = error.unwrap_err().to_string();
-        assert!(error.contains("line 1") && error.contains("lower for PTX ISA 9.0"), "{error}");
-    }
-    assert_eq!(asked, 2, "it is remembered");
-    assert_eq!(life.counts().rescued, 0);
-}
-
-/// The only lowering of the tests of what is shipped.
-const LOWERING: PtxKey = PtxKey::from_bytes([3; 32]);
-
-/// A context on a device, for which the cubins of one `ptxas` are shipped.
-fn shipped_to(major: u16, minor: u16) -> (Context<RecordingDriver>, JitConfiguration) {
-    let (tool, capability) =
-        (Digest::of_bytes(b"a ptxas elsewhere"), ComputeCapability { major, minor });
-    let driver = RecordingDriver::with_devices(DriverVersion(13_000), &[capability]);
-    let context = Context::primary(&driver, 0).unwrap().with_shipped(&[tool]);
-    let assembler = Assembler::Tool { fingerprint: tool };
-    let jit = JitConfiguration { assembler, ..context.jit().clone() };
-    (context, jit)
-}
-
-#[test]
-fn a_shipped_cubin_for_the_device_or_a_lower_minor_goes_before_the_text() {
-    let text = |kernel: &str| format!(".version 8.0\n.target sm_80\n.entry {kernel}() {{}}\n");
-    let store = Arc::<MapStore>::default();
-    let ship = |minor, number, kernel: &str| {
-        let key = shipped_to(8, minor).1.key_of_lowering(&LOWERING);
-        store.put(key, &crate::cubin::smallest(number, text(kernel).as_bytes()));
-    };
-    ship(0, 80, "for_80");
-    ship(6, 86, "for_86");
-    let serve = |major, minor, kernel: &str| {
-        let (context, _) = shipped_to(major, minor);
-        let cubins: Arc<dyn CubinStore> = Arc::<MapStore>::clone(&store);
-        let modules = ModuleCache::new(Config::default()).with_cubins(cubins);
-        let keys = context.module_keys(&LOWERING);
-        let served = modules.serve_any(&context, &keys, || Ptx::new(text("own"))).unwrap();
-        served.module.function(kernel).unwrap();
-        served.source
-    };
-    for (minor, kernel) in [(0, "for_80"), (5, "for_80"), (6, "for_86"), (9, "for_86")] {
-        assert_eq!(serve(8, minor, kernel), ModuleSource::Cubin, "8.{minor}");
-    }
-    // The next is taken where one is refused, and what is another's stays in the store.
-    store.put(shipped_to(8, 6).1.key_of_lowering(&LOWERING), b"no cubin");
-    assert_eq!(serve(8, 6, "for_80"), ModuleSource::Cubin);
-    assert_eq!(store.kept.lock().unwrap().len(), 2);
-    // Nothing that was shipped runs on another major.
-    assert_eq!(serve(9, 0, "own"), ModuleSource::Assembled);
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use ptx_cache::Budget;
@@ -34,6 +35,7 @@ fn load(
 /// Waits until modules that were retired are unloaded: those that other tests' threads may still
 /// be looking at come later.
 fn settle(driver: &RecordingDriver, modules: Option<&ModuleCache<RecordingDriver>>, loaded: usize) {
+    // A thread that is not scheduled may be looking: what yields only would be done first.
     for _ in 0..100_000 {
         if driver.loaded() == loaded {
             return;
@@ -42,7 +44,7 @@ fn settle(driver: &RecordingDriver, modules: Option<&ModuleCache<RecordingDriver
             Some(modules) => drop(modules.unload_retired()),
             None => crossbeam_epoch::pin().flush(),
         }
-        thread::yield_now();
+        thread::sleep(Duration::from_micros(50));
     }
     assert_eq!(driver.loaded(), loaded);
 }
@@ -98,6 +100,50 @@ fn a_lasting_refusal_is_remembered_until_it_is_removed() {
     assert!(modules.get(&context, &key).is_none());
     assert!(modules.remove(context.id(), &key));
     assert!(modules.get_or_load(&context, &key, || Ptx::new(text(0))).is_ok());
+}
+
+#[test]
+fn contexts_of_two_driver_objects_do_not_share_modules() {
+    let [(_first, one), (second, other)] = [start(), start()];
+    assert_ne!(one.id(), other.id());
+    let modules = ModuleCache::new(Config::default());
+    load(&modules, &one, 0);
+    assert_eq!(load(&modules, &other, 0).context().id(), other.id());
+    assert_eq!(second.count(Operation::Load), 1);
+}
+
+#[test]
+fn what_may_be_damage_is_asked_for_again() {
+    let (driver, context) = start();
+    let modules = ModuleCache::new(Config::default());
+    let key = context.module_key(&ptx_key::PtxKey::from_bytes([1; 32]));
+    let log = "ptxas application ptx input, line 3; fatal   : Parsing error near '': syntax error";
+    for (code, log) in [(DriverCode::INVALID_PTX, log), (DriverCode::INVALID_IMAGE, "")] {
+        let log = JitLog::new(log);
+        driver.fail_next(Operation::Load, Failure::Judged { code, log });
+        let cubin = crate::Cubin::new(crate::cubin::smallest(90, text(0).as_bytes())).unwrap();
+        let image = if code == DriverCode::INVALID_PTX {
+            Image::from(Ptx::new(text(0)).unwrap())
+        } else {
+            cubin.into()
+        };
+        let give = || Ok::<_, CudaError>(image.clone());
+        let error = modules.get_or_load(&context, &key, give).unwrap_err().to_string();
+        assert!(error.contains("again"), "{error}");
+        // As the error says.
+        modules.get_or_load(&context, &key, give).unwrap();
+        modules.clear();
+    }
+}
+
+#[test]
+fn clearing_sets_every_count_to_zero() {
+    let (_driver, context) = start();
+    let modules = ModuleCache::new(Config::default());
+    load(&modules, &context, 0);
+    assert_ne!(modules.snapshot().cubins, CubinSnapshot::default());
+    modules.clear();
+    assert_eq!(modules.snapshot().cubins, CubinSnapshot::default());
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(super) struct State {
     contexts: HashSet<ContextId>,
     /// Modules that went with a destroyed context and were not unloaded since.
     gone: HashSet<RecordedModule>,
-    /// Numbers given so far, to contexts, modules and functions alike.
+    /// Numbers given so far, to modules and functions alike.
     serial: u64,
 }
 
@@ -53,10 +53,14 @@ impl State {
     }
 
     pub(super) fn new_context(&mut self, device: u32) -> ContextId {
-        let id = ContextId { device, serial: self.next() };
+        let id = ContextId::next_on(device);
         self.contexts.insert(id);
         self.record(Call::Context(id));
         id
+    }
+
+    pub(super) fn is_there(&self, context: ContextId) -> bool {
+        self.contexts.contains(&context)
     }
 
     pub(super) fn in_context(
@@ -64,7 +68,7 @@ impl State {
         call: &'static str,
         context: ContextId,
     ) -> Result<(), CudaError> {
-        if self.contexts.contains(&context) {
+        if self.is_there(context) {
             return Ok(());
         }
         Err(driver_error(call, DriverCode::CONTEXT_IS_DESTROYED))

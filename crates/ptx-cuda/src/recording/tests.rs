@@ -44,8 +44,9 @@ fn a_context_that_goes_before_its_modules_is_noticed() {
     let driver = RecordingDriver::new();
     let context = driver.primary_context(0).unwrap();
     let module = load(&driver, &context);
+    let id = driver.context_id(&context);
     drop(context);
-    assert_eq!(driver.violations(), ["context 1 of device 0 was given back with 1 modules in it"]);
+    assert_eq!(driver.violations(), [format!("{id} was given back with 1 modules in it")]);
     assert!(matches!(driver.unload(module), Err(CudaError::Driver { code, .. })
         if code.context_is_gone()));
 }
@@ -60,6 +61,18 @@ fn a_primary_context_is_the_same_while_it_is_retained() {
     assert_ne!(driver.context_id(&driver.own_context(0).unwrap()), id);
     drop((first, second));
     assert_ne!(driver.context_id(&driver.primary_context(0).unwrap()), id);
+}
+
+#[test]
+fn a_primary_context_that_was_destroyed_is_made_anew() {
+    let driver = RecordingDriver::new();
+    let gone = driver.primary_context(0).unwrap();
+    driver.destroy(driver.context_id(&gone));
+    let context = driver.primary_context(0).unwrap();
+    assert_ne!(driver.context_id(&context), driver.context_id(&gone));
+    load(&driver, &context);
+    drop(gone);
+    load(&driver, &context);
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! When modules are unloaded, and by whom, on the recording driver.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::Duration;
 
 use ptx_cache::{Budget, Config};
+use ptx_key::ComputeCapability;
 
 use crate::{
-    Context, CudaError, DriverCode, Failure, JitLog, Module, ModuleCache, Operation, Ptx,
-    RecordingDriver,
+    Context, CudaError, DriverCode, DriverVersion, Failure, JitLog, Module, ModuleCache, Operation,
+    Ptx, RecordingDriver,
 };
 
 fn text(number: usize) -> String {
@@ -16,7 +18,8 @@ fn text(number: usize) -> String {
 }
 
 fn start() -> (Arc<RecordingDriver>, Context<RecordingDriver>, ModuleCache<RecordingDriver>) {
-    let driver = RecordingDriver::new();
+    let capability = ComputeCapability { major: 9, minor: 0 };
+    let driver = RecordingDriver::with_devices(DriverVersion(13_000), &[capability; 2]);
     let context = Context::primary(&driver, 0).unwrap();
     let budget = Budget { entries: 4, bytes: Budget::MOST_BYTES };
     (driver, context, ModuleCache::new(Config::with_budget(budget)))
@@ -42,7 +45,7 @@ fn until(holds: impl Fn() -> bool) {
             return;
         }
         crossbeam_epoch::pin().flush();
-        thread::yield_now();
+        thread::sleep(Duration::from_micros(50));
     }
     panic!("it never came to hold");
 }
@@ -98,13 +101,84 @@ fn memory_that_ran_out_is_made_free_and_asked_for_once_more() {
     let held = load(&modules, &context, 0).unwrap();
     driver.fail_next(Operation::Load, out_of_memory());
     assert!(load(&modules, &context, 1).is_ok());
-    for _ in 0..2 {
+    // Once more with what is retired, once more with what nobody uses; what is used stays.
+    for _ in 0..3 {
         driver.fail_next(Operation::Load, out_of_memory());
     }
     let error = load(&modules, &context, 2).unwrap_err();
     assert!(error.is_out_of_memory(), "{error}");
     drop(held);
     assert!(load(&modules, &context, 2).is_ok());
+}
+
+#[test]
+fn memory_that_ran_out_takes_the_residents_that_nobody_uses() {
+    let (driver, context, modules) = start();
+    let other_device = Context::primary(&driver, 1).unwrap();
+    let used = load(&modules, &context, 0).unwrap().function("kernel_0").unwrap();
+    load(&modules, &context, 1).unwrap();
+    load(&modules, &other_device, 2).unwrap();
+    for _ in 0..2 {
+        driver.fail_next(Operation::Load, out_of_memory());
+    }
+    load(&modules, &context, 3).unwrap();
+    let is_there = |context: &Context<_>, number: usize| {
+        modules.get(context, &context.module_key_of_text(&text(number))).is_some()
+    };
+    assert!(is_there(&context, 0) && is_there(&context, 3) && is_there(&other_device, 2));
+    assert!(!is_there(&context, 1));
+    assert_eq!(driver.count(Operation::Unload), 1);
+    driver.launch(used.raw());
+    let snapshot = modules.snapshot();
+    let sum: u64 = modules.entries().iter().map(|entry| entry.bytes).sum();
+    assert_eq!((snapshot.memory.resident.entries, snapshot.memory.resident.bytes), (3, sum));
+    assert_eq!((snapshot.memory.evicted_entries, snapshot.retired.entries), (1, 0));
+    assert_eq!(driver.violations(), [""; 0]);
+}
+
+/// A module may be loaded lazily.
+#[test]
+fn memory_that_ran_out_at_a_lookup_is_made_free_too() {
+    let (driver, context, modules) = start();
+    load(&modules, &context, 0).unwrap();
+    let module = load(&modules, &context, 1).unwrap();
+    let lost = || CudaError::Driver { call: "a lookup", code: DriverCode::OUT_OF_MEMORY };
+    for _ in 0..2 {
+        driver.fail_next(Operation::Function, lost().into());
+    }
+    driver.launch(module.raw_function("kernel_1").unwrap());
+    assert_eq!((driver.loaded(), driver.count(Operation::Unload)), (1, 1));
+    // With nobody's module left, it is an error.
+    for _ in 0..2 {
+        driver.fail_next(Operation::Global, lost().into());
+    }
+    assert!(module.global("barrier").unwrap_err().is_out_of_memory());
+    assert_eq!(driver.violations(), [""; 0]);
+}
+
+#[test]
+fn what_a_thread_retired_that_rests_is_unloaded_by_another() {
+    let (driver, context, modules) = start();
+    let (loaded, looked) = (Barrier::new(2), Barrier::new(2));
+    let settled = thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..20 {
+                load(&modules, &context, number).unwrap();
+            }
+            loaded.wait();
+            looked.wait();
+        });
+        loaded.wait();
+        let settled = (0..10_000).any(|_| {
+            modules.unload_retired();
+            thread::sleep(Duration::from_micros(50));
+            driver.loaded() == 4
+        });
+        looked.wait();
+        settled
+    });
+    assert!(settled, "{} are loaded", driver.loaded());
+    assert_eq!(driver.violations(), [""; 0]);
 }
 
 #[test]
