@@ -41,7 +41,11 @@
 //! - A tier that fails never fails a request, unless the [`WritePolicy`] says so.
 //! - Entries and bytes never exceed the [`Budget`], and at every quiescent point they are the sums
 //!   over the resident entries. What is being served but not yet published is not counted.
-//! - When the budget is full, an insertion chooses who stays ([`Retention`]); a hit never does.
+//! - When the budget is full, an insertion chooses who is to go ([`Retention`]), for itself and for
+//!   some insertions after it; each then retires no more than it needs room for. A hit never
+//!   evicts, and one on an entry that was chosen saves it.
+//! - What is made is served, and nearly always kept. What was retired before, or takes more than
+//!   half of the byte budget, is not kept if it is worth less than what would have to go for it.
 //!
 //! # What can be asked of it
 //!
@@ -66,7 +70,8 @@
 //!
 //! An entry of [`PtxCache`] takes one 64-byte slot and one tag byte, in tables that are between
 //! 7/16 and 7/8 full while the cache grows: 75 to 150 bytes an entry beside the text. A table does
-//! not shrink but by `clear`.
+//! not shrink but by `clear`. What is remembered of retired entries takes 128 KiB, from the first
+//! one on, whatever the cache's size.
 //!
 //! # Dependencies
 //!

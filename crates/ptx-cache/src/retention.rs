@@ -49,8 +49,8 @@ pub trait Retention: Send + Sync + 'static {
 ///
 /// Launches are periodic and come in bursts. The next use is expected as far off as the geometric
 /// mean of an entry's last two gaps, as long as it is idle for less than the shorter; then as far
-/// off as the longer; and once it is overdue, as far off as it was idle. An entry that was used
-/// once is expected back after the mean gap of the others. In a loop that is longer than the cache
+/// off as the longer; and once it is overdue, as far off as it was idle. Of those that were
+/// used once half are expected back, after the mean gap of the others. In a loop that is longer than the cache
 /// incumbents and newcomers have the same gaps: cost and bytes decide, and equals stay.
 ///
 /// The worth of a family grows as the square root of what its variants add, as long as these were
