@@ -19,7 +19,9 @@ use crate::room::{Leaving, LoadTime, Newcomer};
 use crate::shard::Shard;
 use crate::slot::{About, Slot};
 use crate::sync::{Mutex, Ordering, fence, lock};
-use crate::{Config, EntryReport, Event, Listener, Made, Pinned, Resident, Snapshot, Weigh};
+use crate::{
+    Budget, Config, EntryReport, Event, Listener, Made, Pinned, Resident, Snapshot, Weigh,
+};
 
 /// How often an insertion makes room before it goes without being kept: others may take each
 /// time what it made.
@@ -216,6 +218,11 @@ where
         self.config.load_full()
     }
 
+    /// The budget in force, as far as it can be counted.
+    pub(crate) fn budget(&self) -> Budget {
+        self.config.load().budget.countable()
+    }
+
     /// Every resident entry, in no order. One that is being replaced at the same time may be
     /// listed with both its values.
     pub fn entries(&self) -> Vec<EntryReport<K>> {
@@ -266,7 +273,7 @@ where
         let mut slot = Slot::new(key, made.value, about, self.ghosts.recall(hash, tick));
         let shard = &self.shards[self.shard_number(hash)];
         for _ in 0..MOST_ATTEMPTS {
-            let budget = self.config.load().budget.countable();
+            let budget = self.budget();
             let (mut entries, mut replaced) = (1, 0);
             let admits = |before: Option<&Slot<K, V>>| {
                 let Some(before) = before else { return self.accounting.reserve(weight, budget) };
@@ -305,7 +312,7 @@ where
     fn keep_to_budget(&self) {
         fence(Ordering::SeqCst);
         for _ in 0..MOST_ATTEMPTS {
-            if self.config.load().budget.countable().holds(self.accounting.resident()) {
+            if self.budget().holds(self.accounting.resident()) {
                 return;
             }
             self.make_room(None);

@@ -96,7 +96,7 @@ where
     ///
     /// No lock is held: what is dropped may call the cache.
     pub(crate) fn let_go(&self, bytes: u64) {
-        if bytes > self.config().budget.countable().bytes / LARGE_SHARE {
+        if bytes > 0 && bytes > self.budget().bytes / LARGE_SHARE {
             // The epoch has to pass twice.
             (0..2).for_each(|_| pin().flush());
         }
@@ -188,8 +188,9 @@ where
         let mut shed = Resident::default();
         let mut heard = Vec::new();
         {
-            let _choosing = lock(&self.choosing);
+            // Before the lock, as in `retire_for`.
             let guard = pin();
+            let _choosing = lock(&self.choosing);
             let may_go = |slot: &Slot<K, V>| may_go(&slot.key, &slot.value);
             let residents = self.shards.iter().flat_map(|shard| shard.entries(&guard));
             let residents: Vec<&Slot<K, V>> = residents.filter(|slot| may_go(slot)).collect();
@@ -208,8 +209,8 @@ where
                     heard.push((*key, weight));
                 }
             }
-            guard.flush();
         }
+        self.let_go(u64::MAX);
         for (key, bytes) in heard {
             self.tell(Event::Evicted { key: &key, bytes });
         }

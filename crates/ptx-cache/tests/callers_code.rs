@@ -233,6 +233,15 @@ fn a_drop_may_insert_into_the_full_cache_that_retired_it() {
                 assert!(cache.get(&neighbour(254)).is_none());
             }
         }
+        for number in (0..100).cycle().take(20_000) {
+            let inserting = Inserting(Some(Arc::new(InsertsWhenDropped)));
+            cache.insert(neighbour(number), Made::new(inserting));
+            if number % 3 == 0 {
+                cache.remove(&neighbour(255));
+                cache.insert(neighbour(254 - number % 2), Made::new(Inserting(None)));
+                cache.shed(1, |_, _| false);
+            }
+        }
     });
 }
 
