@@ -293,7 +293,7 @@ where
                 break;
             }
             let adds = Resident { entries, bytes: weight.saturating_sub(replaced) };
-            if !self.make_room(Some(&Newcomer { entry: self.candidate(&slot), adds })) {
+            if !self.make_room(Some(&Newcomer { hash, entry: self.candidate(&slot), adds })) {
                 self.ghosts.remember(hash, slot.usage.word());
                 break;
             }

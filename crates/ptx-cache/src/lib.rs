@@ -104,6 +104,7 @@ mod make_async;
 mod map_store;
 mod pinned;
 mod ptx_cache;
+mod refusals;
 mod retention;
 mod room;
 mod serve;

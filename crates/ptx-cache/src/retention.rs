@@ -39,8 +39,9 @@ pub trait Retention: Send + Sync + 'static {
     /// come last in `candidates`.
     fn leaving(&self, candidates: &[Candidate], budget: Budget) -> Vec<usize>;
 
-    /// What `candidate` alone is worth, as the last choice has it. A newcomer is kept if it is worth
-    /// more than the sum of those that would have to go for it.
+    /// What `candidate` alone is worth, as the last choice has it. A newcomer that
+    /// is weighed is kept if it is worth more than the sum of those that would have to go for it, by a
+    /// margin that the cache learns from what became of those it refused.
     fn worth(&self, candidate: &Candidate) -> f64;
 }
 

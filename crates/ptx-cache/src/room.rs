@@ -15,16 +15,13 @@ use std::time::Duration;
 use crossbeam_epoch::{Guard, pin};
 
 use crate::clock::TICKS_TO_A_TURNOVER;
+use crate::refusals::Refusals;
 use crate::slot::Slot;
 use crate::sync::{AtomicU64, Ordering, lock};
 use crate::{Budget, Cache, Candidate, Config, Event, Resident, Retention, Weigh};
 
 /// Ticks after which it is chosen anew who is to go.
 const CHOICE_LASTS: u32 = TICKS_TO_A_TURNOVER / 2;
-
-/// By how much a newcomer must be worth more. Gaps are known to a quarter: without this, equals in a
-/// loop that is longer than the cache would take each other's place by turns.
-const INCUMBENTS: f64 = 1.25;
 
 /// What exceeds the byte budget's part in this many does not wait in a thread's bag.
 const LARGE_SHARE: u64 = 4096;
@@ -34,10 +31,13 @@ pub(crate) struct Leaving<K> {
     /// The next one to go comes last.
     queue: Vec<Judged<K>>,
     chosen_at: u32,
+    refusals: Refusals<Judged<K>>,
 }
 
 /// An entry that asks for room.
 pub(crate) struct Newcomer {
+    /// Its key's.
+    pub(crate) hash: u64,
     pub(crate) entry: Candidate,
     /// What it adds to what is resident: less than itself where it takes another's place.
     pub(crate) adds: Resident,
@@ -59,7 +59,7 @@ struct Judged<K> {
 
 impl<K> Default for Leaving<K> {
     fn default() -> Self {
-        Self { queue: Vec::new(), chosen_at: 0 }
+        Self { queue: Vec::new(), chosen_at: 0, refusals: Refusals::default() }
     }
 }
 
@@ -162,8 +162,19 @@ where
         let is_judged = newcomer.is_some_and(|newcomer| {
             newcomer.entry.gaps[0] > 0 || newcomer.entry.bytes > budget.bytes / 2
         });
+        let was_used = |incumbent: &Judged<K>| {
+            let hash = self.hash(&incumbent.key);
+            let slot = self.shards[self.shard_number(hash)].get(hash, &incumbent.key, &guard);
+            slot.is_some_and(|slot| slot.usage.word() != incumbent.usage)
+        };
+        if let Some(newcomer) = newcomer {
+            leaving.refusals.is_back(newcomer.hash, was_used);
+        }
         let lost: f64 = going.iter().map(|going| going.worth).sum();
-        if is_judged && !going.is_empty() && worth <= lost * INCUMBENTS {
+        if let (true, Some(newcomer), Some(first)) = (is_judged, newcomer, going.first())
+            && worth <= lost * leaving.refusals.margin()
+        {
+            leaving.refusals.refused(newcomer.hash, first.judged, was_used);
             leaving.queue.extend(going.iter().rev().map(|going| going.judged));
             return (false, 0);
         }

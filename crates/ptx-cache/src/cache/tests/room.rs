@@ -126,7 +126,7 @@ fn a_smaller_budget_is_met_at_once() {
 fn newcomer(cache: &Texts, slot: &Slot<PtxKey, Arc<str>>) -> Newcomer {
     let entry = cache.candidate(slot);
     let adds = Resident { entries: 1, bytes: entry.bytes };
-    Newcomer { entry, adds }
+    Newcomer { hash: 0, entry, adds }
 }
 
 #[test]
