@@ -3,7 +3,8 @@
 use ptx_cache::{CubinStore, StoreError, StoredCubin};
 use ptx_key::ModuleKey;
 
-use crate::{Claim, DiskStore, Entry, Load, Payload, Stored};
+use crate::tier::{claimed, found, kept};
+use crate::{DiskStore, Entry, Payload};
 
 impl CubinStore for DiskStore {
     #[expect(clippy::unnecessary_literal_bound, reason = "the trait's own signature")]
@@ -12,19 +13,11 @@ impl CubinStore for DiskStore {
     }
 
     fn load(&self, key: &ModuleKey) -> Result<Option<StoredCubin>, StoreError> {
-        match DiskStore::load(self, key) {
-            Load::Hit(entry) => Ok(cubin(entry)),
-            Load::Miss | Load::Damaged(_) => Ok(None),
-            Load::Failed(error) => Err(error.into()),
-        }
+        found(DiskStore::load(self, key), cubin)
     }
 
     fn store(&self, key: &ModuleKey, cubin: &StoredCubin) -> Result<(), StoreError> {
-        match DiskStore::store(self, key, &Entry::cubin(cubin.image.clone(), cubin.cost)) {
-            Stored::Failed(error) => Err(error.into()),
-            // As for a text: a store that is off, and an entry that stays, are as intended.
-            _ => Ok(()),
-        }
+        kept(DiskStore::store(self, key, &Entry::cubin(cubin.image.clone(), cubin.cost)))
     }
 
     fn remove_refused(&self, key: &ModuleKey, refused: &[u8]) -> Result<bool, StoreError> {
@@ -37,14 +30,7 @@ impl CubinStore for DiskStore {
     }
 
     fn claim(&self, key: &ModuleKey) -> Result<ptx_cache::Claim<StoredCubin>, StoreError> {
-        Ok(match DiskStore::claim(self, key) {
-            Claim::Held(guard) => ptx_cache::Claim::Held(Box::new(guard)),
-            Claim::Published(entry) => match cubin(entry) {
-                Some(cubin) => ptx_cache::Claim::Published(cubin),
-                None => ptx_cache::Claim::Unheld,
-            },
-            Claim::Unheld => ptx_cache::Claim::Unheld,
-        })
+        Ok(claimed(DiskStore::claim(self, key), cubin))
     }
 }
 

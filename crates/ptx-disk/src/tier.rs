@@ -14,11 +14,7 @@ impl Store for DiskStore {
     }
 
     fn load(&self, key: &PtxKey) -> Result<Option<Artifact>, StoreError> {
-        match DiskStore::load(self, key) {
-            Load::Hit(entry) => Ok(artifact(entry)),
-            Load::Miss | Load::Damaged(_) => Ok(None),
-            Load::Failed(error) => Err(error.into()),
-        }
+        found(DiskStore::load(self, key), artifact)
     }
 
     fn store(&self, key: &PtxKey, artifact: &Artifact) -> Result<(), StoreError> {
@@ -29,11 +25,7 @@ impl Store for DiskStore {
         if let Some(trace) = &artifact.trace {
             entry.attributes.set(Attributes::TRACE, trace.to_bytes());
         }
-        match DiskStore::store(self, key, &entry) {
-            Stored::Failed(error) => Err(error.into()),
-            // A store that is off, and an entry that stays for another's sake, are as intended.
-            _ => Ok(()),
-        }
+        kept(DiskStore::store(self, key, &entry))
     }
 
     fn remove(&self, key: &PtxKey) -> Result<bool, StoreError> {
@@ -41,18 +33,46 @@ impl Store for DiskStore {
     }
 
     fn claim(&self, key: &PtxKey) -> Result<ptx_cache::Claim, StoreError> {
-        Ok(match DiskStore::claim(self, key) {
-            Claim::Held(guard) => ptx_cache::Claim::Held(Box::new(guard)),
-            Claim::Published(entry) => match artifact(entry) {
-                Some(artifact) => ptx_cache::Claim::Published(artifact),
-                None => ptx_cache::Claim::Unheld,
-            },
-            Claim::Unheld => ptx_cache::Claim::Unheld,
-        })
+        Ok(claimed(DiskStore::claim(self, key), artifact))
     }
 
     fn quarantined(&self) -> u64 {
         self.statistics().quarantined
+    }
+}
+
+/// What a load came to, for a tier whose entries `read` reads.
+pub(crate) fn found<A>(
+    load: Load,
+    read: impl FnOnce(Entry) -> Option<A>,
+) -> Result<Option<A>, StoreError> {
+    match load {
+        Load::Hit(entry) => Ok(read(entry)),
+        Load::Miss | Load::Damaged(_) => Ok(None),
+        Load::Failed(error) => Err(error.into()),
+    }
+}
+
+/// What a write came to, for a tier.
+pub(crate) fn kept(stored: Stored) -> Result<(), StoreError> {
+    match stored {
+        Stored::Failed(error) => Err(error.into()),
+        // A store that is off, and an entry that stays for another's sake, are as intended.
+        _ => Ok(()),
+    }
+}
+
+/// What a claim came to, for a tier whose entries `read` reads.
+pub(crate) fn claimed<A>(
+    claim: Claim,
+    read: impl FnOnce(Entry) -> Option<A>,
+) -> ptx_cache::Claim<A> {
+    match claim {
+        Claim::Held(guard) => ptx_cache::Claim::Held(Box::new(guard)),
+        Claim::Published(entry) => {
+            read(entry).map_or(ptx_cache::Claim::Unheld, ptx_cache::Claim::Published)
+        }
+        Claim::Unheld => ptx_cache::Claim::Unheld,
     }
 }
 
