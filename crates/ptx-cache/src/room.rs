@@ -57,6 +57,13 @@ struct Judged<K> {
     usage: u32,
 }
 
+impl<K> Judged<K> {
+    /// Whether the entry, which is at `slot` now, was used since.
+    fn was_used<V>(&self, slot: &Slot<K, V>) -> bool {
+        slot.usage.word() != self.usage
+    }
+}
+
 impl<K> Default for Leaving<K> {
     fn default() -> Self {
         Self { queue: Vec::new(), chosen_at: 0, refusals: Refusals::default() }
@@ -85,10 +92,14 @@ where
         let mut heard = Vec::new();
         let (is_worth_it, retired) = self.retire_for(newcomer, &mut heard);
         self.let_go(retired);
-        for (key, bytes) in heard {
-            self.tell(Event::Evicted { key: &key, bytes });
-        }
+        self.tell_evicted(&heard);
         is_worth_it
+    }
+
+    fn tell_evicted(&self, retired: &[(K, u64)]) {
+        for &(ref key, bytes) in retired {
+            self.tell(Event::Evicted { key, bytes });
+        }
     }
 
     /// Has values of `bytes` that this thread has just retired dropped as soon as no reader may look
@@ -111,9 +122,8 @@ where
         let config = self.config();
         let budget = config.budget.countable();
         // The budget that refused it may have been another.
-        let bytes = newcomer.map(|newcomer| newcomer.entry.bytes);
-        let alone = bytes.map(|bytes| Resident { entries: 1, bytes });
-        if alone.is_some_and(|alone| !budget.holds(alone)) {
+        let alone = |newcomer: &Newcomer| Resident { entries: 1, bytes: newcomer.entry.bytes };
+        if newcomer.is_some_and(|newcomer| !budget.holds(alone(newcomer))) {
             return (false, 0);
         }
         let mut is_fresh = false;
@@ -137,11 +147,9 @@ where
                 self.choose(&mut leaving, &config, newcomer, &guard);
                 continue;
             };
-            let hash = self.hash(&judged.key);
-            let slot = self.shards[self.shard_number(hash)].get(hash, &judged.key, &guard);
             // Hits between a choice and its use would undo every choice in turn.
-            let stands = |slot: &&Slot<K, V>| is_fresh || slot.usage.word() == judged.usage;
-            let Some(slot) = slot.filter(stands) else {
+            let stands = |slot: &&Slot<K, V>| is_fresh || !judged.was_used(slot);
+            let Some(slot) = self.slot(&judged.key, &guard).filter(stands) else {
                 continue;
             };
             let candidate = self.candidate(slot);
@@ -163,9 +171,7 @@ where
             newcomer.entry.gaps[0] > 0 || newcomer.entry.bytes > budget.bytes / 2
         });
         let was_used = |incumbent: &Judged<K>| {
-            let hash = self.hash(&incumbent.key);
-            let slot = self.shards[self.shard_number(hash)].get(hash, &incumbent.key, &guard);
-            slot.is_some_and(|slot| slot.usage.word() != incumbent.usage)
+            self.slot(&incumbent.key, &guard).is_some_and(|slot| incumbent.was_used(slot))
         };
         if let Some(newcomer) = newcomer {
             leaving.refusals.is_back(newcomer.hash, was_used);
@@ -222,9 +228,7 @@ where
             }
         }
         self.let_go(u64::MAX);
-        for (key, bytes) in heard {
-            self.tell(Event::Evicted { key: &key, bytes });
-        }
+        self.tell_evicted(&heard);
         shed
     }
 
@@ -252,6 +256,11 @@ where
         leaving.chosen_at = self.clock.tick();
         leaving.queue.clear();
         leaving.queue.extend(order.iter().rev().filter_map(|&at| residents.get(at)).map(judged));
+    }
+
+    fn slot<'g>(&'g self, key: &K, guard: &'g Guard) -> Option<&'g Slot<K, V>> {
+        let hash = self.hash(key);
+        self.shards[self.shard_number(hash)].get(hash, key, guard)
     }
 
     /// An entry as retention sees it now.
