@@ -1,11 +1,13 @@
 //! Key → PTX in memory → module → function, for every reference kernel, under any driver.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use ptx_cache::{Config, PtxCache};
+use ptx_cache::{Config, PtxCache, Store, WritePolicy};
 use ptx_cuda::{
     Context, CudaError, Driver, Function, ModuleCache, Operation, Ptx, RecordingDriver,
 };
+use ptx_disk::DiskStore;
 use ptx_ir::reference::{self, Reference};
 use ptx_ir::{CONTRACT_VERSION, Interface, lower, oldest_isa};
 use ptx_key::{
@@ -87,6 +89,16 @@ impl<D: Driver> Stack<D> {
             Ptx::new(text.map_err(|error| CudaError::Source(Arc::new(error)))?)
         })?;
         module.function(&interface.entry)
+    }
+}
+
+/// The caches over one store on disk, for texts and for machine code.
+pub(crate) fn stack_over<D: Driver>(root: &Path, modules: Config) -> Stack<D> {
+    let disk = Arc::new(DiskStore::open(ptx_disk::Config::new(root)).unwrap());
+    let tier: Arc<dyn Store> = Arc::<DiskStore>::clone(&disk);
+    Stack {
+        texts: PtxCache::with_tiers(Config::default(), vec![tier], WritePolicy::Ignore),
+        modules: ModuleCache::new(modules).with_cubins(disk),
     }
 }
 

@@ -1,19 +1,17 @@
 //! Every reference kernel computes the right values through the whole stack.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ptx_cuda::{Argument, Config, Context, CustDriver, Driver as _, Function, Ptx};
+use ptx_cuda::{Argument, Config, Context, CustDriver, Function, Ptx};
 use ptx_disk::DiskStore;
 use ptx_ir::{Parameter, lower};
 use ptx_key::KeyBuilder;
 
-use crate::cuda_stack::{Lowering, Stack, lowerings};
+use crate::cuda_stack::{Lowering, Stack, lowerings, stack_over};
 use crate::gpu_device::{Gpu, gpu};
 
 /// Launches the kernel on its inputs and compares what came out.
-fn check(function: &Function<CustDriver>, lowering: &Lowering) -> Result<(), String> {
+pub(crate) fn check(function: &Function<CustDriver>, lowering: &Lowering) -> Result<(), String> {
     let Lowering { reference, interface, .. } = lowering;
     let [x, y] = reference.work.workgroups(interface);
     let mut contents: Vec<_> =
@@ -53,7 +51,7 @@ fn check(function: &Function<CustDriver>, lowering: &Lowering) -> Result<(), Str
     Ok(())
 }
 
-fn check_all(
+pub(crate) fn check_all(
     context: &Context<CustDriver>,
     through: &str,
     load: impl Fn(&Lowering) -> Function<CustDriver>,
@@ -118,37 +116,6 @@ fn after_eviction_and_reload() {
     });
 }
 
-/// A stack whose machine code is kept in a folder.
-fn stack_over(root: &Path) -> Stack<CustDriver> {
-    let disk = DiskStore::open(ptx_disk::Config::new(root)).unwrap();
-    let stack = Stack::new(Config::default());
-    Stack { modules: stack.modules.with_cubins(Arc::new(disk)), ..stack }
-}
-
-#[test]
-fn from_the_store_of_cubins_in_the_next_life() {
-    let Some(Gpu { driver, context, .. }) = gpu() else { return };
-    println!("driver build: {:?}", driver.build());
-    assert!(context.jit().assembler.is_exact(), "its cubins are not kept");
-    let folder = tempfile::tempdir().unwrap();
-    let first = stack_over(folder.path());
-    let count = lowerings(context.device().compute_capability).len() as u64;
-    let load = |lowering: &Lowering| first.function(&context, lowering).unwrap();
-    check_all(&context, "assembled by the driver's linker and kept", load);
-    first.modules.flush();
-    let counts = first.modules.snapshot().cubins;
-    println!("{counts:?}");
-    assert_eq!((counts.assembled, counts.written, counts.given), (count, count, 0));
-    drop(first);
-    let second = stack_over(folder.path());
-    let load = |lowering: &Lowering| second.function(&context, lowering).unwrap();
-    check_all(&context, "from the store", load);
-    let counts = second.modules.snapshot().cubins;
-    println!("{counts:?}");
-    assert_eq!((counts.hits, counts.refused), (count, 0));
-    assert_eq!(second.texts.snapshot().lowered, 0);
-}
-
 #[test]
 fn after_a_refused_cubin_was_assembled_again() {
     let Some(Gpu { context, .. }) = gpu() else { return };
@@ -160,10 +127,10 @@ fn after_a_refused_cubin_was_assembled_again() {
     let mut image = [0_u8; 64];
     image[..9].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, 0x41, 8]);
     (image[16], image[18], image[20], image[49], image[52]) = (2, 190, 1, 90, 64);
-    let disk = DiskStore::open(ptx_disk::Config::new(folder.path())).unwrap();
+    let disk = DiskStore::open(ptx_disk::Config::new(folder.path().join("store"))).unwrap();
     let _ = disk.store(key, &ptx_disk::Entry::cubin(image, Duration::ZERO));
     for (refused, hits) in [(1, 0), (0, 1)] {
-        let stack = stack_over(folder.path());
+        let stack = stack_over(&folder.path().join("store"), Config::default());
         check(&stack.function(&context, lowering).unwrap(), lowering).unwrap();
         let counts = stack.modules.snapshot().cubins;
         println!("{counts:?}");

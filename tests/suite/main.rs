@@ -12,6 +12,7 @@ mod corpus_is_whole;
 mod cuda_broken_ptx;
 mod cuda_cubins;
 mod cuda_ptxas;
+mod cuda_restart;
 mod cuda_stack;
 mod damage_is_relowered;
 mod disk_faults;
@@ -24,9 +25,13 @@ mod gpu_broken_ptx;
 #[cfg(feature = "cuda")]
 mod gpu_device;
 #[cfg(feature = "cuda")]
+mod gpu_in_flight;
+#[cfg(feature = "cuda")]
 mod gpu_modules;
 #[cfg(feature = "cuda")]
 mod gpu_reference_kernels;
+#[cfg(feature = "cuda")]
+mod gpu_restart;
 mod ir_limits;
 mod key_golden;
 mod readme_example;

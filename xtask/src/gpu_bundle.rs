@@ -36,6 +36,31 @@ export PTX_CORPUS=\"${PTX_CORPUS:-$(dirname \"$0\")/corpus}\"
 \"$(dirname \"$0\")/bench-modules\" \"$@\"
 ";
 
+const RUN_SANITIZED: &str = "\
+#!/usr/bin/env bash
+# Runs the GPU tests under compute-sanitizer: memory errors and leaks, then races and barriers of the
+# kernels. Left out are the tests of a context that an illegal write ends, and what a call of the
+# driver returns where a test asks it for something that is not there.
+set -u
+cd \"$(dirname \"$0\")\"
+export CUDA_CACHE_DISABLE=1 PTX_REQUIRE=gpu
+status=0
+sanitize() {
+    local tool=\"$1\"
+    shift
+    for suite in ./suite-*; do
+        # The tool's own options are words.
+        compute-sanitizer --target-processes all --report-api-errors no --error-exitcode 9 \\
+            --tool $tool \"$suite\" --test-threads=1 \"$@\" || status=1
+    done
+}
+sanitize \"memcheck --leak-check full\" gpu --skip a_lost_context --skip a_context_is_lost
+for tool in racecheck synccheck initcheck; do
+    sanitize \"$tool\" gpu_reference
+done
+exit $status
+";
+
 const TESTS: [&str; 6] = ["test", "--no-run", "--package", "ptx-tests", "--test", "suite"];
 const BENCH: [&str; 6] = ["bench", "--no-run", "--package", "ptx-bench", "--bench", "modules"];
 const BINARY: [&str; 3] = ["build", "--package", "ptx-cli"];
@@ -81,9 +106,12 @@ pub(crate) fn run() -> Outcome {
     }
     copy(&target.join("release/ptx"), &bundle.join("ptx"))?;
     write(&bundle.join("run.sh"), RUN)?;
-    write(&bundle.join("bench.sh"), RUN_BENCH)?;
-    execute(&mut command("chmod", &["+x", ".gpu/run.sh", ".gpu/bench.sh"]))?;
-    println!("carry .gpu/ to the machine, then run .gpu/run.sh or .gpu/bench.sh");
+    for (name, script) in [("run.sh", RUN), ("sanitize.sh", RUN_SANITIZED), ("bench.sh", RUN_BENCH)]
+    {
+        write(&bundle.join(name), script)?;
+        execute(command("chmod", &["+x"]).arg(bundle.join(name)))?;
+    }
+    println!("carry .gpu/ to the machine, then run .gpu/run.sh, .gpu/sanitize.sh or .gpu/bench.sh");
     Ok(())
 }
 

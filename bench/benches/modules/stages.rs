@@ -25,6 +25,8 @@ pub(crate) enum Stage {
     Cold,
     /// The text, with the driver's cache on.
     DriverCache,
+    /// The text, assembled by our cache, which keeps nothing on disk.
+    Assembled,
     /// Our cubins on disk; the text where there is none yet. Then our memory.
     Cubins,
     /// Cubins that are in this process's memory.
@@ -32,12 +34,14 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    const ALL: [Self; 4] = [Self::Cold, Self::DriverCache, Self::Cubins, Self::Floor];
+    const ALL: [Self; 5] =
+        [Self::Cold, Self::DriverCache, Self::Assembled, Self::Cubins, Self::Floor];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Cold => "cold",
             Self::DriverCache => "driver's cache",
+            Self::Assembled => "cold, by our cache",
             Self::Cubins => "our cubins",
             Self::Floor => "floor",
         }
@@ -90,10 +94,12 @@ pub(crate) fn run(stage: Stage, threads: usize, folder: &Path) -> Result<(), Box
                 context.load(&texts[place])?.function(&wanted[place].kernel)
             })?
         }
-        Stage::Cubins => {
-            let store = DiskStore::open(ptx_disk::Config::new(folder))?;
-            let modules = ModuleCache::new(Config::with_budget(Budget::UNBOUNDED));
-            let modules = modules.with_cubins(Arc::new(store));
+        Stage::Assembled | Stage::Cubins => {
+            let mut modules = ModuleCache::new(Config::with_budget(Budget::UNBOUNDED));
+            if stage == Stage::Cubins {
+                let store = DiskStore::open(ptx_disk::Config::new(folder))?;
+                modules = modules.with_cubins(Arc::new(store));
+            }
             let figures = timed(&wanted, threads, |place| {
                 let Wanted { file, kernel, key } = &wanted[place];
                 let text = || Ptx::new(Arc::clone(&file.text));

@@ -10,8 +10,8 @@ use ptx_key::{Assembler, Digest, JitConfiguration, JitOptions, ModuleKey, PtxKey
 use crate::refused::Asked;
 use crate::unload_queue::UnloadQueue;
 use crate::{
-    Assembled, ContextId, CudaError, DeviceFacts, Driver, DriverVersion, Failure, Image, Module,
-    ModuleKeys, Ptx, Ptxas, Refused,
+    Assembled, ContextId, CudaError, DeviceFacts, Driver, DriverVersion, Failure, Image, JitLog,
+    Loaded, Module, ModuleKeys, Ptx, Ptxas, Refused,
 };
 
 /// A CUDA context, its device, and the JIT options for what is loaded into it.
@@ -173,13 +173,14 @@ impl<D: Driver> Context<D> {
     /// [`CudaError::Refused`] where the driver refuses the text or image, and what else the
     /// driver's call returns.
     pub fn load(&self, image: &Image) -> Result<Module<D>, CudaError> {
-        self.load_into(image, None)
+        self.load_into(image, JitLog::default(), None)
     }
 
-    /// [`load`](Self::load), for the cache whose queue this is.
+    /// [`load`](Self::load) of what an assembler made and said, for the cache whose queue this is.
     pub(crate) fn load_into(
         &self,
         image: &Image,
+        assembly: JitLog,
         queue: Option<&Arc<UnloadQueue<D>>>,
     ) -> Result<Module<D>, CudaError> {
         let _span = tracing::debug_span!("module load", context = %self.id()).entered();
@@ -192,7 +193,10 @@ impl<D: Driver> Context<D> {
             _ => &self.jit.options,
         };
         match shared.driver.load(&shared.context, image, options) {
-            Ok(loaded) => Ok(Module::new(self.clone(), loaded, image, queue)),
+            Ok(Loaded { module, log }) => {
+                let loaded = Loaded { module, log: assembly.followed_by(&log) };
+                Ok(Module::new(self.clone(), loaded, image, queue))
+            }
             Err(failure) => Err(self.explain(failure, image)),
         }
     }

@@ -68,7 +68,8 @@ impl Cubin {
         kernels(&self.image).unwrap_or_default()
     }
 
-    /// Bytes that the code, its constants and its global variables take on the device.
+    /// Bytes that the code, its constants and its global variables take on the device. An image
+    /// that shows no sections counts whole.
     pub fn device_bytes(&self) -> u64 {
         self.device_bytes
     }
@@ -87,7 +88,7 @@ fn check(image: &[u8]) -> Result<(u8, u64), String> {
         return Err(format!("an ELF image for machine {}, not CUDA's {MACHINE}", header.e_machine));
     }
     let (sections, names) = file.section_headers_with_strtab().map_err(|e| e.to_string())?;
-    let mut device_bytes = 0_u64;
+    let mut device_bytes = if sections.is_some() { 0 } else { image.len() as u64 };
     for section in sections.into_iter().flatten() {
         let name = names
             .and_then(|names| names.get(usize::try_from(section.sh_name).ok()?).ok())
@@ -147,7 +148,7 @@ mod tests {
     fn the_architecture_is_read() {
         let cubin = Cubin::new(smallest(90, b"")).unwrap();
         assert_eq!(cubin.architecture(), "sm_90");
-        assert_eq!(cubin.device_bytes(), 0);
+        assert_eq!(cubin.device_bytes(), HEADER_BYTES as u64);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub struct CubinSnapshot {
     /// What these took: the assembly, and the driver's load of what it made.
     pub assembly_time: Duration,
     /// Modules that were loaded as they were given: a caller's own cubin, and text that the driver
-    /// assembled within its load, since no store is there or no cubin could be made.
+    /// assembled within its load, since no cubin could be made.
     pub given: u64,
     /// What these took.
     pub given_time: Duration,

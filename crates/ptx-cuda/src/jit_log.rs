@@ -47,6 +47,11 @@ impl JitLog {
         self.text.is_empty()
     }
 
+    /// This log, and then what was said later.
+    pub(crate) fn followed_by(self, later: &Self) -> Self {
+        if later.is_empty() { self } else { Self::new(format!("{}\n{}", self.text, later.text)) }
+    }
+
     /// The entries of the log, in its order. Lines that are not one are passed over.
     ///
     /// ```

@@ -12,8 +12,8 @@ use crate::cubins::{Cubins, LoadCounts};
 use crate::residents::Residents;
 use crate::unload_queue::UnloadQueue;
 use crate::{
-    Assembled, Context, Cubin, CudaError, Driver, Image, Module, ModuleSnapshot, ModuleSource, Ptx,
-    Ptxas,
+    Assembled, Context, Cubin, CudaError, Driver, Image, JitLog, Module, ModuleSnapshot,
+    ModuleSource, Ptx, Ptxas,
 };
 
 /// Why what the driver assembles is not kept.
@@ -151,14 +151,19 @@ impl<D: Driver> Loader<D> {
         None
     }
 
-    fn load_image(&self, context: &Context<D>, image: &Image) -> Result<Module<D>, CudaError> {
-        let load = || context.load_into(image, Some(&self.queue));
+    fn load_image(
+        &self,
+        context: &Context<D>,
+        image: &Image,
+        assembly: &JitLog,
+    ) -> Result<Module<D>, CudaError> {
+        let load = || context.load_into(image, assembly.clone(), Some(&self.queue));
         self.queue.with_room(context.id().device, image.bytes(), load)
     }
 
     fn load_given(&self, context: &Context<D>, image: &Image) -> Result<Found<D>, CudaError> {
         let started = Instant::now();
-        let module = self.load_image(context, image)?;
+        let module = self.load_image(context, image, &JitLog::default())?;
         let cost = started.elapsed();
         self.counts.given.add(cost);
         Ok(Found { module, source: ModuleSource::Given, cost, is_held_below: false })
@@ -220,7 +225,7 @@ impl<D: Driver> Loader<D> {
         started: Instant,
     ) -> Result<Option<Found<D>>, CudaError> {
         let loaded = Cubin::new(Arc::clone(&stored.image))
-            .and_then(|cubin| self.load_image(context, &cubin.into()));
+            .and_then(|cubin| self.load_image(context, &cubin.into(), &JitLog::default()));
         match loaded {
             Ok(module) => {
                 let took = started.elapsed();
@@ -253,16 +258,12 @@ impl<D: Driver> Loader<D> {
         claim: &mut HeldClaim,
     ) -> Result<Found<D>, CudaError> {
         let as_given = || self.load_given(context, &Image::Ptx(ptx.clone()));
-        let cubins = self.cubins_of(context);
-        if cubins.is_none() && context.driver_assembles() {
-            return as_given();
-        }
         // It may have been cut off before its first kernel: nothing to keep.
         if ptx.kernels().next().is_none() {
             return as_given();
         }
         let started = Instant::now();
-        match context.assemble(ptx) {
+        match self.assemble(context, ptx) {
             Ok(assembled) => {
                 let found = self.load_assembled(context, key, assembled, started, claim)?;
                 found.map_or_else(as_given, Ok)
@@ -278,6 +279,17 @@ impl<D: Driver> Loader<D> {
         }
     }
 
+    /// A cubin of a text, also where none is kept: linkers work side by side, while the assembly
+    /// within a driver's load keeps every other load of the process waiting.
+    fn assemble(&self, context: &Context<D>, ptx: &Ptx) -> Result<Assembled, CudaError> {
+        let assemble = || context.assemble(ptx);
+        if context.driver_assembles() {
+            self.queue.with_room(context.id().device, ptx.text().len() as u64, assemble)
+        } else {
+            assemble()
+        }
+    }
+
     /// `None` where the driver refuses what the assembler made.
     fn load_assembled(
         &self,
@@ -288,7 +300,7 @@ impl<D: Driver> Loader<D> {
         claim: &mut HeldClaim,
     ) -> Result<Option<Found<D>>, CudaError> {
         let (image, assembly) = (Arc::clone(assembled.cubin.image()), started.elapsed());
-        let module = match self.load_image(context, &assembled.cubin.into()) {
+        let module = match self.load_image(context, &assembled.cubin.into(), &assembled.log) {
             Ok(module) => module,
             Err(error) if error.blames_image() => {
                 self.refused(&error);
@@ -298,10 +310,11 @@ impl<D: Driver> Loader<D> {
         };
         let (source, cost) = (ModuleSource::Assembled, started.elapsed());
         self.counts.assembled.add(cost);
-        if let Some(cubins) = &self.cubins {
+        let cubins = self.cubins_of(context);
+        if let Some(cubins) = cubins {
             cubins.keep(*key, StoredCubin { image, cost: assembly }, claim.take());
         }
-        Ok(Some(Found { module, source, cost, is_held_below: self.cubins.is_some() }))
+        Ok(Some(Found { module, source, cost, is_held_below: cubins.is_some() }))
     }
 
     /// Loads a text of an instruction set that the driver does not know: by an offline assembler

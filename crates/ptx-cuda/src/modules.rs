@@ -154,7 +154,7 @@ impl<D: Driver> Module<D> {
         &self.0.held.context
     }
 
-    /// What the assembler said when it was loaded.
+    /// What the assembler said on the way from its text; nothing where it came as a cubin.
     pub fn log(&self) -> &JitLog {
         &self.0.log
     }

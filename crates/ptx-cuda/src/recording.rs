@@ -317,7 +317,8 @@ impl Driver for RecordingDriver {
         let capability = self.facts(id.device)?.compute_capability;
         let number = u8::try_from(capability.major * 10 + capability.minor).unwrap_or(u8::MAX);
         let cubin = Cubin::new(cubin::smallest(number, ptx.text().as_bytes()))?;
-        Ok(Assembled { cubin, log: JitLog::default() })
+        let log = JitLog::new(format!("ptxas info    : {} bytes of PTX", ptx.text().len()));
+        Ok(Assembled { cubin, log })
     }
 }
 

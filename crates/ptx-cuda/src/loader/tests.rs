@@ -1,12 +1,10 @@
 //! Where modules come from, on the recording driver and a store in a map.
 
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{Barrier, Mutex, PoisonError};
+use std::sync::{Barrier, Mutex};
 use std::thread;
 
-use ptx_cache::{Budget, Candidate, Claim, Config, Retention, StoreError};
+use ptx_cache::{Budget, Candidate, Config, Retention};
 
 use super::*;
 use crate::cubin_writer::MOST_WAITING;
@@ -16,91 +14,11 @@ use crate::{
 };
 
 mod fallbacks;
+mod map_store;
+
+use map_store::MapStore;
 
 const TEXT: &str = ".version 9.0\n.target sm_90\n.entry a() { ret; }\n";
-
-/// A store that can be told to fail.
-#[derive(Default)]
-struct MapStore {
-    kept: Mutex<HashMap<ModuleKey, StoredCubin>>,
-    failing: AtomicBool,
-    /// Held by who writes.
-    writing: Mutex<()>,
-    /// Writes that panic.
-    panics: AtomicUsize,
-    /// Claims that are held.
-    held: Arc<AtomicUsize>,
-    /// What a claim finds.
-    published: Mutex<Option<StoredCubin>>,
-}
-
-impl MapStore {
-    fn answer(&self) -> Result<(), StoreError> {
-        if self.failing.load(Ordering::Relaxed) { Err("no space left".into()) } else { Ok(()) }
-    }
-
-    fn only(&self) -> (ModuleKey, StoredCubin) {
-        let kept = self.kept.lock().unwrap();
-        assert_eq!(kept.len(), 1);
-        kept.iter().map(|(key, cubin)| (*key, cubin.clone())).next().unwrap()
-    }
-
-    fn put(&self, key: ModuleKey, image: &[u8]) {
-        let cubin = StoredCubin { image: image.into(), cost: Duration::ZERO };
-        self.kept.lock().unwrap().insert(key, cubin);
-    }
-}
-
-impl CubinStore for MapStore {
-    #[expect(clippy::unnecessary_literal_bound, reason = "the trait's own signature")]
-    fn name(&self) -> &str {
-        "map"
-    }
-
-    fn load(&self, key: &ModuleKey) -> Result<Option<StoredCubin>, StoreError> {
-        self.answer()?;
-        Ok(self.kept.lock().unwrap().get(key).cloned())
-    }
-
-    fn store(&self, key: &ModuleKey, cubin: &StoredCubin) -> Result<(), StoreError> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let fewer = |left: usize| left.checked_sub(1);
-        let panics = self.panics.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok();
-        assert!(!panics, "a store's bug");
-        self.answer()?;
-        self.kept.lock().unwrap().entry(*key).or_insert_with(|| cubin.clone());
-        Ok(())
-    }
-
-    fn remove_refused(&self, key: &ModuleKey, refused: &[u8]) -> Result<bool, StoreError> {
-        self.answer()?;
-        let mut kept = self.kept.lock().unwrap();
-        let is_it = kept.get(key).is_some_and(|cubin| *cubin.image == *refused);
-        Ok(is_it && kept.remove(key).is_some())
-    }
-
-    fn claim(&self, _key: &ModuleKey) -> Result<Claim<StoredCubin>, StoreError> {
-        self.answer()?;
-        let published = self.published.lock().unwrap().take();
-        Ok(published.map_or_else(|| Claim::Held(Box::new(Held::new(&self.held))), Claim::Published))
-    }
-}
-
-/// A claim, counted while it is held.
-struct Held(Arc<AtomicUsize>);
-
-impl Held {
-    fn new(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(count))
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 /// A process: a driver, a context, a cache over a store.
 struct Life {
@@ -213,13 +131,28 @@ fn another_build_of_the_driver_misses_by_itself() {
     }
 }
 
+/// The driver's own assembly, within a load, would keep all other loads waiting.
+#[test]
+fn texts_are_assembled_by_the_linker_where_no_cubin_is_kept_too() {
+    let driver = RecordingDriver::new();
+    let context = Context::primary(&driver, 0).unwrap();
+    let modules = ModuleCache::new(Config::default());
+    let key = context.module_key_of_text(TEXT);
+    let served = modules.serve(&context, &key, || Ptx::new(TEXT)).unwrap();
+    assert_eq!(served.source, ModuleSource::Assembled);
+    assert_eq!((driver.count(Operation::Assemble), driver.count(Operation::Load)), (1, 1));
+    assert!(served.module.log().text().contains("bytes of PTX"), "{:?}", served.module.log());
+}
+
 #[test]
 fn a_driver_of_an_unknown_build_keeps_no_cubins() {
     let store = Arc::<MapStore>::default();
-    let life = Life::of_build(&store, None);
-    assert_eq!(life.load().unwrap(), ModuleSource::Given);
-    assert_eq!((life.counts().given, life.counts().written), (1, 0));
-    assert!(store.kept.lock().unwrap().is_empty());
+    for _ in 0..2 {
+        let life = Life::of_build(&store, None);
+        assert_eq!(life.load().unwrap(), ModuleSource::Assembled);
+        assert_eq!((life.counts().assembled, life.counts().written), (1, 0));
+        assert!(store.kept.lock().unwrap().is_empty());
+    }
 }
 
 #[test]

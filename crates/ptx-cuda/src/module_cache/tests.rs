@@ -118,15 +118,13 @@ fn what_may_be_damage_is_asked_for_again() {
     let modules = ModuleCache::new(Config::default());
     let key = context.module_key(&ptx_key::PtxKey::from_bytes([1; 32]));
     let log = "ptxas application ptx input, line 3; fatal   : Parsing error near '': syntax error";
-    for (code, log) in [(DriverCode::INVALID_PTX, log), (DriverCode::INVALID_IMAGE, "")] {
+    let cubin = crate::Cubin::new(crate::cubin::smallest(90, text(0).as_bytes())).unwrap();
+    for (image, operation, code, log) in [
+        (Ptx::new(text(0)).unwrap().into(), Operation::Assemble, DriverCode::INVALID_PTX, log),
+        (Image::from(cubin), Operation::Load, DriverCode::INVALID_IMAGE, ""),
+    ] {
         let log = JitLog::new(log);
-        driver.fail_next(Operation::Load, Failure::Judged { code, log });
-        let cubin = crate::Cubin::new(crate::cubin::smallest(90, text(0).as_bytes())).unwrap();
-        let image = if code == DriverCode::INVALID_PTX {
-            Image::from(Ptx::new(text(0)).unwrap())
-        } else {
-            cubin.into()
-        };
+        driver.fail_next(operation, Failure::Judged { code, log });
         let give = || Ok::<_, CudaError>(image.clone());
         let error = modules.get_or_load(&context, &key, give).unwrap_err().to_string();
         assert!(error.contains("again"), "{error}");
@@ -211,7 +209,7 @@ fn a_full_cache_unloads_what_nobody_uses() {
 #[test]
 fn bytes_are_a_budget_too() {
     let (driver, context) = start();
-    let bytes = text(0).len() as u64;
+    let bytes = load(&ModuleCache::new(Config::default()), &context, 0).bytes();
     let budget = Budget { entries: 100, bytes: bytes * 2 };
     let modules = ModuleCache::new(Config::with_budget(budget));
     for number in 0..9 {

@@ -113,13 +113,22 @@ fn memory_that_ran_out_is_made_free_and_asked_for_once_more() {
 
 #[test]
 fn memory_that_ran_out_takes_the_residents_that_nobody_uses() {
+    check_that_idle_residents_go(Operation::Load);
+}
+
+#[test]
+fn an_assembly_that_ran_out_of_memory_takes_them_too() {
+    check_that_idle_residents_go(Operation::Assemble);
+}
+
+fn check_that_idle_residents_go(running_out: Operation) {
     let (driver, context, modules) = start();
     let other_device = Context::primary(&driver, 1).unwrap();
     let used = load(&modules, &context, 0).unwrap().function("kernel_0").unwrap();
     load(&modules, &context, 1).unwrap();
     load(&modules, &other_device, 2).unwrap();
     for _ in 0..2 {
-        driver.fail_next(Operation::Load, out_of_memory());
+        driver.fail_next(running_out, out_of_memory());
     }
     load(&modules, &context, 3).unwrap();
     let is_there = |context: &Context<_>, number: usize| {
