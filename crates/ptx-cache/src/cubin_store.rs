@@ -47,6 +47,12 @@ pub trait CubinStore: Send + Sync + 'static {
     /// Where it could not be kept.
     fn store(&self, key: &ModuleKey, cubin: &StoredCubin) -> Result<(), StoreError>;
 
+    /// Whether what is given to it now is kept, as far as it knows. A tier that is off or read-only
+    /// passes over it, and what memory then throws out must be assembled again.
+    fn is_writable(&self) -> bool {
+        true
+    }
+
     /// Takes out the cubin of `key` if its image is still `refused`, which a driver did not take;
     /// whether it was. Another process may have put a better one in its place by now.
     ///

@@ -13,6 +13,8 @@ pub(crate) struct MapStore {
     pub(crate) name: &'static str,
     pub(crate) kept: Mutex<BTreeMap<PtxKey, Artifact>>,
     pub(crate) failing: bool,
+    /// Passes over what it is given.
+    pub(crate) is_read_only: bool,
     pub(crate) published_at_claim: Option<Artifact>,
     pub(crate) calls: Mutex<Vec<&'static str>>,
 }
@@ -44,8 +46,14 @@ impl Store for MapStore {
 
     fn store(&self, key: &PtxKey, artifact: &Artifact) -> Result<(), StoreError> {
         self.call("store")?;
-        lock(&self.kept).insert(*key, artifact.clone());
+        if !self.is_read_only {
+            lock(&self.kept).insert(*key, artifact.clone());
+        }
         Ok(())
+    }
+
+    fn is_writable(&self) -> bool {
+        !self.is_read_only
     }
 
     fn remove(&self, key: &PtxKey) -> Result<bool, StoreError> {

@@ -62,6 +62,12 @@ pub trait Store: Send + Sync + 'static {
     /// Where the tier cannot tell. The cache goes on as with [`Claim::Unheld`].
     fn claim(&self, key: &PtxKey) -> Result<Claim, StoreError>;
 
+    /// Whether what is given to it now is kept, as far as it knows. A tier that is off or read-only
+    /// passes over it, and what memory then throws out must be lowered again.
+    fn is_writable(&self) -> bool {
+        true
+    }
+
     /// Damaged artifacts that this tier has set aside since it was opened.
     fn quarantined(&self) -> u64 {
         0

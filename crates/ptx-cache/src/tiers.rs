@@ -193,9 +193,10 @@ impl Tiers {
         Ok(Claims { _held: held })
     }
 
-    /// Whether a new artifact is written to a tier: [`write`](Self::write) then does it.
+    /// Whether a tier keeps a new artifact once [`write`](Self::write) has given it to all.
     pub(crate) fn keeps(&self, artifact: &Artifact) -> bool {
-        !self.stack.is_empty() && artifact.cost >= self.policy().least_cost
+        artifact.cost >= self.policy().least_cost
+            && self.stack.iter().any(|tier| tier.store.is_writable())
     }
 
     /// Writes a new artifact to every tier, unless it was too cheap.

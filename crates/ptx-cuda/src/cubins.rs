@@ -185,6 +185,11 @@ impl Cubins {
         self.writer.write(key, cubin, claim);
     }
 
+    /// Whether the store keeps what it is given.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.shared.store.is_writable()
+    }
+
     /// Waits until all that was to be kept is written.
     pub(crate) fn flush(&self) {
         self.writer.flush();

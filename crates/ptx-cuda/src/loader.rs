@@ -311,10 +311,11 @@ impl<D: Driver> Loader<D> {
         let (source, cost) = (ModuleSource::Assembled, started.elapsed());
         self.counts.assembled.add(cost);
         let cubins = self.cubins_of(context);
+        let is_held_below = cubins.is_some_and(Cubins::is_writable);
         if let Some(cubins) = cubins {
             cubins.keep(*key, StoredCubin { image, cost: assembly }, claim.take());
         }
-        Ok(Some(Found { module, source, cost, is_held_below: cubins.is_some() }))
+        Ok(Some(Found { module, source, cost, is_held_below }))
     }
 
     /// Loads a text of an instruction set that the driver does not know: by an offline assembler

@@ -9,6 +9,9 @@ use arc_swap::ArcSwap;
 
 use crate::CudaError;
 
+/// How many names that a module does not have are remembered. It has few, and may be asked for any.
+const MOST_ABSENT: usize = 64;
+
 type Answers<T> = HashMap<Box<str>, Option<T>, RandomState>;
 
 /// Answers by name. Reading takes no lock and writes nothing; modules have few names, so a new
@@ -29,7 +32,8 @@ impl<T: Clone> Lookups<T> {
     }
 
     /// What `read` makes of the answer for `name`, which `ask` gives where there is none yet. That
-    /// there is no such symbol is an answer too. An error is none.
+    /// there is no such symbol is an answer too, which is remembered of the first such names. An error
+    /// is none.
     ///
     /// An answer is lent to `read` and not cloned, so that many cores may ask for one function and
     /// none writes a count that the others read.
@@ -75,6 +79,10 @@ impl<T: Clone> Lookups<T> {
         }
         let answer = ask(&symbol)?;
         if self.first.set((name.into(), answer.clone())).is_err() {
+            let absent = || others.values().filter(|answer| answer.is_none()).count();
+            if answer.is_none() && absent() >= MOST_ABSENT {
+                return Ok(None);
+            }
             let mut more = Answers::clone(&others);
             more.insert(name.into(), answer.clone());
             self.others.store(Arc::new(more));
@@ -106,6 +114,18 @@ mod tests {
         assert_eq!(get(&lookups, "absent", |_| Ok(None)).unwrap(), None);
         assert_eq!(get(&lookups, "there", never).unwrap(), Some(7));
         assert_eq!(get(&lookups, "absent", never).unwrap(), None);
+    }
+
+    #[test]
+    fn no_number_of_absent_names_fills_memory() {
+        let lookups = Lookups::new();
+        for number in 0..10 * MOST_ABSENT {
+            assert_eq!(get::<u8>(&lookups, &number.to_string(), |_| Ok(None)).unwrap(), None);
+        }
+        assert_eq!(lookups.others.load().len(), MOST_ABSENT);
+        assert_eq!(get(&lookups, "there", |_| Ok(Some(7))).unwrap(), Some(7));
+        let never = |_: &CString| panic!("asked again");
+        assert_eq!(get(&lookups, "there", never).unwrap(), Some(7));
     }
 
     #[test]

@@ -20,6 +20,10 @@ impl CubinStore for DiskStore {
         kept(DiskStore::store(self, key, &Entry::cubin(cubin.image.clone(), cubin.cost)))
     }
 
+    fn is_writable(&self) -> bool {
+        DiskStore::is_writable(self)
+    }
+
     fn remove_refused(&self, key: &ModuleKey, refused: &[u8]) -> Result<bool, StoreError> {
         // Another process may put a new one there between the look and the removal. Then that one
         // is assembled once more.
@@ -63,6 +67,7 @@ mod tests {
     #[test]
     fn a_cubin_comes_back_with_what_it_cost() {
         let store = store(Mode::ReadWrite);
+        assert!(store.is_writable());
         assert_eq!(store.load(&KEY).unwrap(), None);
         assert!(matches!(store.claim(&KEY).unwrap(), ptx_cache::Claim::Held(_)));
         store.store(&KEY, &stored(b"image")).unwrap();
@@ -85,6 +90,7 @@ mod tests {
         for mode in [Mode::Off, Mode::ReadOnly] {
             let store = store(mode);
             store.store(&KEY, &stored(b"image")).unwrap();
+            assert!(!store.is_writable());
             assert_eq!(store.load(&KEY).unwrap(), None);
             assert!(matches!(store.claim(&KEY).unwrap(), ptx_cache::Claim::Unheld));
         }

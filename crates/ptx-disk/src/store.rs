@@ -260,6 +260,12 @@ impl DiskStore {
         self.counters.snapshot()
     }
 
+    /// Whether what is stored now would be kept: the store is on, it is not read-only, and its
+    /// writes are not off because the file system failed them.
+    pub fn is_writable(&self) -> bool {
+        self.writable().is_some_and(|open| open.writing.is_open(Instant::now))
+    }
+
     /// The open part of a store that may write.
     fn writable(&self) -> Option<&Open> {
         self.open.as_ref().filter(|_| self.config.mode == Mode::ReadWrite)

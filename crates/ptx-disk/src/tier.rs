@@ -28,6 +28,10 @@ impl Store for DiskStore {
         kept(DiskStore::store(self, key, &entry))
     }
 
+    fn is_writable(&self) -> bool {
+        DiskStore::is_writable(self)
+    }
+
     fn remove(&self, key: &PtxKey) -> Result<bool, StoreError> {
         Ok(DiskStore::remove(self, key)?)
     }

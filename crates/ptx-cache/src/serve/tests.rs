@@ -106,6 +106,21 @@ fn others_are_served_while_the_tiers_are_being_written() {
 }
 
 #[test]
+fn what_only_read_only_tiers_are_given_is_not_held_below() {
+    use crate::tiers::Tiers;
+    let tier = |is_read_only| -> Arc<dyn Store> {
+        Arc::new(MapStore { is_read_only, ..MapStore::default() })
+    };
+    let artifact =
+        Artifact { text: "text".into(), cost: Duration::from_secs(1), family: None, trace: None };
+    for (tiers, keeps) in
+        [(vec![], false), (vec![tier(true)], false), (vec![tier(true), tier(false)], true)]
+    {
+        assert_eq!(Tiers::new(tiers, TierPolicy::default()).keeps(&artifact), keeps);
+    }
+}
+
+#[test]
 fn what_is_cheaper_than_the_least_cost_is_not_written_below() {
     let tier = Arc::new(MapStore::named("disk"));
     let policy = TierPolicy { least_cost: Duration::from_secs(3600), ..TierPolicy::default() };

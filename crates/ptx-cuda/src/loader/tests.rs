@@ -131,6 +131,23 @@ fn another_build_of_the_driver_misses_by_itself() {
     }
 }
 
+/// What memory throws out must be assembled again there.
+#[test]
+fn a_store_that_is_read_only_holds_nothing_below() {
+    for is_read_only in [false, true] {
+        let store = Arc::<MapStore>::default();
+        store.is_read_only.store(is_read_only, Ordering::Relaxed);
+        let context = Context::primary(&RecordingDriver::new(), 0).unwrap();
+        let mut loader = Loader::new(Weak::new());
+        loader.keep_in(store);
+        let key = context.module_key_of_text(TEXT);
+        let wanted = Wanted { key: &key, others: &[] };
+        let mut lower = |_| Ok(Some(Ptx::new(TEXT)?.into()));
+        let found = loader.load(&context, wanted, &mut lower).unwrap();
+        assert_eq!(found.is_held_below, !is_read_only);
+    }
+}
+
 /// The driver's own assembly, within a load, would keep all other loads waiting.
 #[test]
 fn texts_are_assembled_by_the_linker_where_no_cubin_is_kept_too() {

@@ -33,6 +33,7 @@ fn a_full_disk_turns_writing_off_with_one_warning_and_reading_goes_on() {
     let store = DiskStore::open_on(storage, Config { first_pause: pause, ..config }).unwrap();
     let _ = store.store(key(1), &entry(1));
     full.store(true, Ordering::Relaxed);
+    assert!(store.is_writable());
     for number in 2..50 {
         let stored = store.store(key(number), &entry(number));
         match number {
@@ -40,6 +41,7 @@ fn a_full_disk_turns_writing_off_with_one_warning_and_reading_goes_on() {
             _ => assert!(matches!(stored, Stored::Failed(DiskError::Degraded { .. }))),
         }
         assert!(loaded(&store, 1).is_some());
+        assert!(!store.is_writable());
     }
     let warnings = warnings.lock().unwrap();
     assert_eq!(warnings.len(), 1, "{warnings:?}");

@@ -12,6 +12,7 @@ use ptx_key::ModuleKey;
 pub(super) struct MapStore {
     pub(super) kept: Mutex<HashMap<ModuleKey, StoredCubin>>,
     pub(super) failing: AtomicBool,
+    pub(super) is_read_only: AtomicBool,
     /// Held by who writes.
     pub(super) writing: Mutex<()>,
     /// Writes that panic.
@@ -56,8 +57,15 @@ impl CubinStore for MapStore {
         let panics = self.panics.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok();
         assert!(!panics, "a store's bug");
         self.answer()?;
+        if !self.is_writable() {
+            return Ok(());
+        }
         self.kept.lock().unwrap().entry(*key).or_insert_with(|| cubin.clone());
         Ok(())
+    }
+
+    fn is_writable(&self) -> bool {
+        !self.is_read_only.load(Ordering::Relaxed)
     }
 
     fn remove_refused(&self, key: &ModuleKey, refused: &[u8]) -> Result<bool, StoreError> {
