@@ -22,7 +22,8 @@ fn decodes(encoding: Encoding, stored: &[u8], length: u64) {
 fuzz_target!(|input: Input<'_>| {
     let (length, bytes, level, changes) = input;
     let length = u64::from(length % (1 << 20));
-    for encoding in [Encoding::Plain, Encoding::Zstd, Encoding::ZstdDictionary(DICTIONARY)] {
+    let with_dictionary = Encoding::ZstdDictionary(DICTIONARY);
+    for encoding in [Encoding::Plain, Encoding::Zstd, with_dictionary, Encoding::Lz4] {
         decodes(encoding, bytes, length);
     }
     // Levels above these take a context of many megabytes each.

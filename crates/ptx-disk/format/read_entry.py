@@ -17,7 +17,7 @@ MAGIC = b"\x89PTX\r\n\x1a\n"
 LONGEST_HEADER = 1 << 20
 LONGEST_PAYLOAD = 1 << 30
 KINDS = {1: "ptx", 2: "cubin"}
-ENCODINGS = {0: "plain", 1: "zstd", 2: "zstd with a dictionary"}
+ENCODINGS = {0: "plain", 1: "zstd", 2: "zstd with a dictionary", 3: "LZ4"}
 FIXED = struct.Struct("<8sHBBI32s32s32sQQQQIiHH")
 
 
@@ -37,10 +37,43 @@ def require(holds, complaint):
         raise Refused(complaint)
 
 
-def decode(stored, encoding, dictionary):
+def decode_lz4(block, content_bytes):
+    """The content of a block: sequences of literals and a match, the last without a match."""
+    require(content_bytes <= 255 * len(block), "the block cannot stand for so much")
+    content, at = bytearray(), 0
+
+    def take(count):
+        nonlocal at
+        require(at + count <= len(block), "the payload does not decode")
+        at += count
+        return block[at - count : at]
+
+    def length(first):
+        total, byte = first, 255 if first == 15 else 0
+        while byte == 255:
+            byte = take(1)[0]
+            total += byte
+        return total
+
+    while True:
+        token = take(1)[0]
+        content += take(length(token >> 4))
+        if at == len(block):
+            return bytes(content)
+        distance = int.from_bytes(take(2), "little")
+        require(0 < distance <= len(content), "the payload does not decode")
+        matched = 4 + length(token & 15)
+        require(len(content) + matched <= content_bytes, "the payload does not decode")
+        for _ in range(matched):
+            content.append(content[-distance])
+
+
+def decode(stored, encoding, dictionary, content_bytes):
     """The content of a stored payload."""
     if encoding == 0:
         return stored
+    if encoding == 3:
+        return decode_lz4(stored, content_bytes)
     path = None
     if encoding == 2:
         require(dictionary in DICTIONARIES, "a newer dictionary: leave it alone")
@@ -107,7 +140,7 @@ def read_entry(data):
     require(hashlib.sha256(stored).digest() == stored_digest, "the payload does not fit its digest")
 
     def content():
-        decoded = decode(stored, encoding, dictionary)
+        decoded = decode(stored, encoding, dictionary, content_bytes)
         require(len(decoded) == content_bytes, "the content has another length")
         require(hashlib.sha256(decoded).digest() == content_digest,
                 "the content does not fit its digest")

@@ -1,5 +1,7 @@
 //! How a payload becomes stored bytes, and back.
 
+mod lz4_block;
+
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -36,9 +38,11 @@ static DECODER_DICTIONARY: LazyLock<Option<DecoderDictionary<'static>>> =
 pub enum Compression {
     /// As they are.
     Off,
-    /// As zstd frames, PTX text with the dictionary that this crate ships.
+    /// PTX text as zstd frames, with the dictionary that this crate ships; cubins as LZ4 blocks. A
+    /// launch waits for a cubin; as zstd frames, cubins are three quarters of the bytes and take
+    /// three to four times as long to decode.
     Zstd {
-        /// zstd's level: 1 is fast, 19 is small, negative ones are faster still. Levels out of
+        /// zstd's level, for texts: 1 is fast, 19 is small, negative ones are faster still. Levels out of
         /// zstd's range count as the nearest in it.
         level: i32,
     },
@@ -62,7 +66,6 @@ thread_local! {
 
 struct Kept {
     level: i32,
-    kind: Kind,
     compressor: Compressor<'static>,
 }
 
@@ -83,8 +86,14 @@ impl Compression {
     pub fn encode(self, kind: Kind, content: &[u8]) -> (Encoding, Cow<'_, [u8]>) {
         let plain = (Encoding::Plain, Cow::Borrowed(content));
         let Self::Zstd { level } = self else { return plain };
-        match compress(kind, content, level) {
-            Some(frame) if frame.len() < content.len() => (self.encoding(kind), Cow::Owned(frame)),
+        let stored = match kind {
+            Kind::Ptx => compress(content, level),
+            Kind::Cubin => lz4_block::compress(content),
+        };
+        match stored {
+            Some(stored) if stored.len() < content.len() => {
+                (self.encoding(kind), Cow::Owned(stored))
+            }
             _ => plain,
         }
     }
@@ -94,35 +103,32 @@ impl Compression {
         match (self, kind, *DICTIONARY_NUMBER) {
             (Self::Off, ..) => Encoding::Plain,
             (_, Kind::Ptx, Some(number)) => Encoding::ZstdDictionary(number),
-            _ => Encoding::Zstd,
+            (_, Kind::Ptx, None) => Encoding::Zstd,
+            (_, Kind::Cubin, _) => Encoding::Lz4,
         }
     }
 }
 
-fn compress(kind: Kind, content: &[u8], level: i32) -> Option<Vec<u8>> {
+fn compress(content: &[u8], level: i32) -> Option<Vec<u8>> {
     COMPRESSOR.with_borrow_mut(|kept| {
         let kept = match kept {
-            Some(kept) if kept.level == level && kept.kind == kind => kept,
-            _ => kept.insert(Kept::new(kind, level)?),
+            Some(kept) if kept.level == level => kept,
+            _ => kept.insert(Kept::new(level)?),
         };
         kept.compressor.compress(content).ok()
     })
 }
 
 impl Kept {
-    fn new(kind: Kind, level: i32) -> Option<Self> {
-        let dictionary = match kind {
-            Kind::Ptx if DICTIONARY_NUMBER.is_some() => DICTIONARY,
-            // What cubins have in common is not in it.
-            Kind::Ptx | Kind::Cubin => &[],
-        };
+    fn new(level: i32) -> Option<Self> {
+        let dictionary = if DICTIONARY_NUMBER.is_some() { DICTIONARY } else { &[] };
         let mut compressor = Compressor::new(level).ok()?;
-        if kind == Kind::Ptx && FAST_LEVELS.contains(&level) {
+        if FAST_LEVELS.contains(&level) {
             compressor.set_parameter(CParameter::MinMatch(SHORTEST_MATCH)).ok()?;
         }
         // Digested with the parameters that are set by now.
         compressor.set_dictionary(level, dictionary).ok()?;
-        Some(Self { level, kind, compressor })
+        Some(Self { level, compressor })
     }
 }
 
@@ -158,6 +164,7 @@ impl Encoding {
                     .with_borrow_mut(|kept| decompress(kept, new, stored, content_bytes).map(take))
             }
             Self::ZstdDictionary(_) => return Ok(None),
+            Self::Lz4 => lz4_block::decompress_with(stored, content_bytes, take),
         };
         taken.ok_or(Damage::Decoding).map(Some)
     }

@@ -31,6 +31,8 @@ pub enum Encoding {
     Zstd,
     /// One zstd frame that needs the dictionary with this number.
     ZstdDictionary(u32),
+    /// One LZ4 block.
+    Lz4,
 }
 
 /// A stored entry's header.
@@ -52,8 +54,8 @@ pub struct Header {
     pub cost_nanos: u64,
     /// When it was made, in nanoseconds since 1970.
     pub created_nanos: u64,
-    /// The level of zstd at which the content was last stored, or tried in vain; 0 where it never
-    /// was. It says whether trying again is worth the time, and nothing of how to decode.
+    /// The level at which the content was last compressed, or that was tried in vain; 0 where it
+    /// never was. It says whether trying again is worth the time, and nothing of how to decode.
     pub level: i32,
     /// The program that made it.
     pub producer: String,
@@ -103,6 +105,7 @@ impl Header {
             Encoding::Plain => (0, 0),
             Encoding::Zstd => (1, 0),
             Encoding::ZstdDictionary(number) => (2, number),
+            Encoding::Lz4 => (3, 0),
         };
         let kind = match self.key.kind() {
             Kind::Ptx => 1,
@@ -162,8 +165,9 @@ impl Header {
         let encoding = match (encoding, dictionary) {
             (0, 0) => Encoding::Plain,
             (1, 0) => Encoding::Zstd,
-            (0 | 1, _) => return Err(Damage::Header.into()),
             (2, number) => Encoding::ZstdDictionary(number),
+            (3, 0) => Encoding::Lz4,
+            (0 | 1 | 3, _) => return Err(Damage::Header.into()),
             _ => return Err(Unreadable::Newer),
         };
         let producer_length = usize::from(u16::from_le_bytes(*take(&mut rest)?));

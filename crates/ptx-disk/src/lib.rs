@@ -51,7 +51,8 @@
 //!
 //! # Dependencies
 //!
-//! `ptx-key` gives keys and digests. `zstd` compresses, `rustix` says what the standard library
+//! `ptx-key` gives keys and digests. `zstd` compresses texts and
+//! `lz4` cubins, `rustix` says what the standard library
 //! has no word for (opening without following links, renaming without replacing, the kind of a
 //! file system), `etcetera` knows the platform's folder for caches, `fastrand` makes names for
 //! temporary files, `ptx-eviction` chooses what stays within the bounds, `tracing` takes warnings,

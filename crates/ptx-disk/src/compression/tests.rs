@@ -30,6 +30,7 @@ proptest! {
     fn arbitrary_frames_never_panic(mut bytes in vec(any::<u8>(), 0..200), length in 0_u64..1 << 20) {
         let with_dictionary = Encoding::ZstdDictionary(DICTIONARY_NUMBER.unwrap());
         let _ = Encoding::Zstd.decode(&bytes, length);
+        let _ = Encoding::Lz4.decode(&bytes, length);
         bytes.splice(0..0, [0x28, 0xB5, 0x2F, 0xFD]);
         let _ = Encoding::Zstd.decode(&bytes, length);
         let _ = with_dictionary.decode(&bytes, length);
@@ -48,6 +49,17 @@ fn a_length_that_is_not_the_frames_is_refused_before_anything_is_allocated() {
     }
 }
 
+/// The longest that a block can stand for: the bound that is checked before is never too low.
+#[test]
+fn a_long_run_fits_its_block() {
+    for length in [100, 1000, 1 << 20, 5 << 20] {
+        let content = vec![7; length];
+        let (encoding, stored) = Compression::default().encode(Kind::Cubin, &content);
+        assert_eq!(encoding, Encoding::Lz4, "{length}");
+        assert_eq!(encoding.decode(&stored, length as u64), Ok(Some(content)));
+    }
+}
+
 #[test]
 fn what_does_not_shrink_is_stored_plain() {
     let mut random = fastrand::Rng::with_seed(1);
@@ -62,7 +74,7 @@ fn text_is_stored_with_the_dictionary_and_needs_it() {
     let text = b".version 9.0\n.target sm_90a\n.address_size 64\n";
     let (encoding, stored) = Compression::default().encode(Kind::Ptx, text);
     assert_eq!(encoding, Encoding::ZstdDictionary(1_876_794_469));
-    let (_, without) = Compression::default().encode(Kind::Cubin, text);
+    let without = zstd::bulk::compress(text, 1).unwrap();
     assert!(stored.len() < without.len(), "{} and {} bytes", stored.len(), without.len());
     let length = text.len() as u64;
     assert_eq!(Encoding::Zstd.decode(&stored, length), Err(Damage::Decoding));

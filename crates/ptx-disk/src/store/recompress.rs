@@ -87,11 +87,15 @@ impl DiskStore {
 
 /// Whether the entry's payload is what `compression` would give, or was found not to gain by it.
 fn was_tried(header: &Header, compression: Compression) -> bool {
-    let by_this_release = match header.encoding {
-        Encoding::ZstdDictionary(_) => header.encoding == compression.encoding(header.key.kind()),
-        Encoding::Plain | Encoding::Zstd => true,
-    };
-    header.level != 0 && header.level >= compression.level() && by_this_release
+    let as_high = header.level != 0 && header.level >= compression.level();
+    match header.encoding {
+        Encoding::ZstdDictionary(_) => {
+            as_high && header.encoding == compression.encoding(header.key.kind())
+        }
+        Encoding::Plain | Encoding::Zstd => as_high,
+        // These have no levels.
+        Encoding::Lz4 => true,
+    }
 }
 
 impl Publisher<'_> {

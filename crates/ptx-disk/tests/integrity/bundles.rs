@@ -329,6 +329,19 @@ fn an_entry_with_no_room_for_its_origin_stops_no_import() {
 }
 
 #[test]
+fn a_cubin_keeps_its_encoding_at_any_level() {
+    let (store, folder) = store();
+    let module = ptx_key::ModuleKey::from_bytes([7; 32]);
+    let _ = store.store(module, &Entry::cubin(vec![7; 3000], std::time::Duration::ZERO));
+    let path = folder.path().join(format!("store/entries-1/07/{module}.cubin-entry"));
+    let before = fs::read(&path).unwrap();
+    let (header, _) = ptx_disk::format::Header::read(&before).unwrap();
+    assert_eq!(header.encoding, ptx_disk::format::Encoding::Lz4);
+    assert_eq!(store.recompress(Compression::Zstd { level: 19 }).unwrap().entries, 0);
+    assert!(fs::read(&path).unwrap() == before);
+}
+
+#[test]
 fn an_entry_whose_dictionary_is_of_a_newer_release_is_not_called_whole() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("store");

@@ -69,19 +69,21 @@ fn python_reads_what_the_store_writes() {
 
 #[test]
 fn python_decodes_what_the_store_compressed() {
-    for (compression, ..) in COMPRESSIONS {
+    for (compression, encoding, _) in COMPRESSIONS {
         let (store, folder) = store_with(compression);
         let (root, out) = (folder.path().join("store"), folder.path().join("out"));
         let (module, cubin) = cubin();
         let _ = store.store(key(1), &entry(1));
         let _ = store.store(module, &cubin);
         let cubin_path = root.join(format!("entries-1/07/{module}.cubin-entry"));
-        for (path, content) in [
-            (path_of(&root, 1), text(1).into_bytes()),
-            (cubin_path, cubin.payload.as_bytes().to_vec()),
+        let cubin_encoding = if compression == Compression::Off { "plain" } else { "LZ4" };
+        for (path, encoding, content) in [
+            (path_of(&root, 1), encoding, text(1).into_bytes()),
+            (cubin_path, cubin_encoding, cubin.payload.as_bytes().to_vec()),
         ] {
             let Some((success, said)) = run("read_entry.py", &[&path, &out]) else { return };
             assert!(success, "{said}");
+            assert!(said.contains(&format!("\nencoding {encoding}\n")), "{said}");
             assert!(fs::read(&out).unwrap() == content, "{said}");
         }
     }
