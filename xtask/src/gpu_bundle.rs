@@ -15,7 +15,7 @@ use crate::run::{
 
 const RUN: &str = "\
 #!/usr/bin/env bash
-# Runs the GPU tests and the demo on this machine. Arguments go to the tests.
+# Runs the GPU tests, the demo and the examples on this machine. Arguments go to the tests.
 set -u
 cd \"$(dirname \"$0\")\"
 export CUDA_CACHE_DISABLE=\"${CUDA_CACHE_DISABLE:-1}\"
@@ -25,6 +25,13 @@ for suite in ./suite-*; do
     \"$suite\" gpu --test-threads=1 \"$@\" || status=1
 done
 ./ptx demo || status=1
+./raw_handles || status=1
+PTXAS=\"${PTXAS:-$(command -v ptxas)}\"
+if [ -n \"$PTXAS\" ]; then
+    PTXAS=\"$PTXAS\" ./cudarc gpu || status=1
+else
+    echo \"skipped: no ptxas for the example of cudarc\" >&2
+fi
 exit $status
 ";
 
@@ -63,6 +70,7 @@ exit $status
 
 const TESTS: [&str; 6] = ["test", "--no-run", "--package", "ptx-tests", "--test", "suite"];
 const BENCH: [&str; 6] = ["bench", "--no-run", "--package", "ptx-bench", "--bench", "modules"];
+const EXAMPLES: [&str; 4] = ["build", "--package", "ptx-cuda", "--examples"];
 const BINARY: [&str; 3] = ["build", "--package", "ptx-cli"];
 
 pub(crate) fn run() -> Outcome {
@@ -83,6 +91,7 @@ pub(crate) fn run() -> Outcome {
     };
     let suites = built(cargo_for_gpu(&TESTS).arg("--release"))?;
     let benches = built(&mut cargo_for_gpu(&BENCH))?;
+    execute(cargo_for_gpu(&EXAMPLES).arg("--release"))?;
     execute(cargo_for_gpu(&BINARY).arg("--release"))?;
 
     let bundle = root().join(".gpu");
@@ -104,7 +113,10 @@ pub(crate) fn run() -> Outcome {
             copy(&file, &bundle.join("corpus").join(file.file_name().unwrap_or_default()))?;
         }
     }
-    copy(&target.join("release/ptx"), &bundle.join("ptx"))?;
+    for built in ["ptx", "examples/raw_handles", "examples/cudarc"] {
+        let from = target.join("release").join(built);
+        copy(&from, &bundle.join(from.file_name().unwrap_or_default()))?;
+    }
     write(&bundle.join("run.sh"), RUN)?;
     for (name, script) in [("run.sh", RUN), ("sanitize.sh", RUN_SANITIZED), ("bench.sh", RUN_BENCH)]
     {
