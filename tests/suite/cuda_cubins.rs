@@ -224,7 +224,7 @@ fn a_fat_bundle_gives_each_device_the_best_that_it_holds() {
         let never = || -> Result<String, std::fmt::Error> { panic!("the bundle has the text") };
         let served = modules.serve_any(&context, &context.module_keys(&lowering), || {
             let text = texts.get_or_lower(&lowering, never);
-            Ptx::new(text.map_err(|error| CudaError::Source(Arc::new(error)))?)
+            Ptx::new(text.map_err(|error| CudaError::Source(Arc::new(error.into())))?)
         });
         let served = served.unwrap();
         served.module.function("kernel_1").unwrap();

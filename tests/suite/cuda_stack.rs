@@ -86,7 +86,7 @@ impl<D: Driver> Stack<D> {
         let key = KeyBuilder::new(configuration).unwrap().key(&reference.kernel);
         let module = self.modules.get_or_load(context, &context.module_key(&key), || {
             let text = self.texts.get_or_lower(&key, || lower(&reference.kernel, configuration));
-            Ptx::new(text.map_err(|error| CudaError::Source(Arc::new(error)))?)
+            Ptx::new(text.map_err(|error| CudaError::Source(Arc::new(error.into())))?)
         })?;
         module.function(&interface.entry)
     }

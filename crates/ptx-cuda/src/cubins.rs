@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use ptx_cache::{Claim, CubinStore, StoredCubin};
+use ptx_cache::{Claim, CubinStore, StoreError, StoredCubin};
 use ptx_key::ModuleKey;
 
 use crate::cubin_writer::CubinWriter;
@@ -133,17 +133,18 @@ pub(crate) struct Keeper {
 impl Keeper {
     /// Writes a cubin to the store.
     pub(crate) fn write(&self, key: &ModuleKey, cubin: &StoredCubin) {
-        // A store is its author's: the thread that writes goes on to the next cubin, and a thread
-        // that loads to its module. Nothing of this crate is changed half.
-        let stored = catch_unwind(AssertUnwindSafe(|| self.store.store(key, cubin)));
-        let stored = stored.unwrap_or_else(|_| Err("it panicked".into()));
-        if self.answer(stored).is_some() {
+        if self.ask(|store| store.store(key, cubin)).is_some() {
             self.counts.written.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    fn answer<T>(&self, answer: Result<T, ptx_cache::StoreError>) -> Option<T> {
-        let warn = |error: &ptx_cache::StoreError| {
+    /// What the store answers; `None` where it fails.
+    fn ask<T>(&self, question: impl FnOnce(&dyn CubinStore) -> Result<T, StoreError>) -> Option<T> {
+        // A store is its author's: the thread that writes goes on to the next cubin, and a thread
+        // that loads to its module. Nothing of this crate is changed half.
+        let answer = catch_unwind(AssertUnwindSafe(|| question(&*self.store)));
+        let answer = answer.unwrap_or_else(|_| Err("it panicked".into()));
+        let warn = |error: &StoreError| {
             self.counts.store_failures.fetch_add(1, Ordering::Relaxed);
             self.counts.warn(format_args!("{}: {error}", self.store.name()));
         };
@@ -159,7 +160,7 @@ impl Cubins {
 
     /// The stored cubin of `key`.
     pub(crate) fn find(&self, key: &ModuleKey) -> Option<StoredCubin> {
-        self.shared.answer(self.shared.store.load(key)).flatten()
+        self.shared.ask(|store| store.load(key)).flatten()
     }
 
     /// The claim on `key`, where one can be had.
@@ -168,7 +169,7 @@ impl Cubins {
     ///
     /// The cubin, if another process published it in the meantime.
     pub(crate) fn claim(&self, key: &ModuleKey) -> Result<Option<Box<dyn Send>>, StoredCubin> {
-        match self.shared.answer(self.shared.store.claim(key)) {
+        match self.shared.ask(|store| store.claim(key)) {
             Some(Claim::Held(claim)) => Ok(Some(claim)),
             Some(Claim::Published(cubin)) => Err(cubin),
             Some(Claim::Unheld) | None => Ok(None),
@@ -177,7 +178,7 @@ impl Cubins {
 
     /// Takes out a cubin that the driver refused.
     pub(crate) fn remove_refused(&self, key: &ModuleKey, image: &[u8]) {
-        let _ = self.shared.answer(self.shared.store.remove_refused(key, image));
+        let _ = self.shared.ask(|store| store.remove_refused(key, image));
     }
 
     /// Has a cubin written behind the caller's back, and the claim on it kept until then.
@@ -187,7 +188,7 @@ impl Cubins {
 
     /// Whether the store keeps what it is given.
     pub(crate) fn is_writable(&self) -> bool {
-        self.shared.store.is_writable()
+        self.shared.ask(|store| Ok(store.is_writable())).unwrap_or(false)
     }
 
     /// Waits until all that was to be kept is written.

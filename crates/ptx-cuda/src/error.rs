@@ -2,12 +2,16 @@
 
 use std::error::Error;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ptx_cache::CacheError;
 
 use crate::{DriverCode, Reason, Refused};
+
+/// What an error came of. Boxed within the `Arc`: an `Arc` of the error alone is an error itself,
+/// and who follows the chain would meet that and not tell what it holds.
+type Cause = Arc<Box<dyn Error + Send + Sync>>;
 
 /// Why there is no module, function or buffer. Cheap to clone: everyone who waited for a load
 /// gets the same.
@@ -49,7 +53,7 @@ pub enum CudaError {
     NoFunction {
         /// The name that was asked for.
         name: String,
-        /// The kernels of the module's text; `None` where it came from an image.
+        /// The kernels that it has; `None` where it came from an image that does not name them.
         kernels: Option<Vec<String>>,
     },
     /// A name that no symbol can have.
@@ -76,17 +80,37 @@ pub enum CudaError {
         /// What it was given.
         found: String,
     },
-    /// An offline assembler could not be run.
+    /// An offline assembler could not be run, or is none.
     #[error(
-        "cannot run the assembler `{}`: {source}; \
+        "the assembler `{}` cannot be used: {source}; \
          name a ptxas that this machine can run, such as the one in the PyPI package \
          nvidia-cuda-nvcc", path.display()
     )]
     Tool {
         /// The assembler.
         path: PathBuf,
+        /// What was wrong with it.
+        source: Cause,
+    },
+    /// An offline assembler was replaced: what it makes would be kept under the old one's keys.
+    #[error(
+        "the assembler `{}` was replaced after its digest was taken; take it anew, with keys of \
+         its own", path.display()
+    )]
+    ToolReplaced {
+        /// The assembler.
+        path: PathBuf,
+    },
+    /// What an offline assembler reads and writes had no place.
+    #[error(
+        "no place for an assembler's files in `{}`: {source}; free space there, or name another \
+         folder with TMPDIR", folder.display()
+    )]
+    Scratch {
+        /// The folder for temporary files.
+        folder: PathBuf,
         /// The system's word.
-        source: Arc<io::Error>,
+        source: Cause,
     },
     /// A store could not give or keep a cubin, where that was the point.
     #[error("the store `{store}` failed: {source}; mend it, or name another")]
@@ -94,11 +118,11 @@ pub enum CudaError {
         /// The store's name.
         store: String,
         /// What it said.
-        source: Arc<dyn Error + Send + Sync>,
+        source: Cause,
     },
     /// What was to give the text or image failed.
     #[error("no text to load: {0}")]
-    Source(#[source] Arc<dyn Error + Send + Sync>),
+    Source(#[source] Cause),
     /// The cache could not wait for the load of a module.
     #[error("the module cache: {0}")]
     Cache(#[source] CacheError),
@@ -110,8 +134,16 @@ impl CudaError {
     pub(crate) fn from_source(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         match error.into().downcast::<Self>() {
             Ok(own) => *own,
-            Err(other) => Self::Source(Arc::from(other)),
+            Err(other) => Self::Source(Arc::new(other)),
         }
+    }
+
+    pub(crate) fn of_tool(path: &Path, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Tool { path: path.to_owned(), source: Arc::new(source.into()) }
+    }
+
+    pub(crate) fn of_scratch(source: io::Error) -> Self {
+        Self::Scratch { folder: std::env::temp_dir(), source: Arc::new(source.into()) }
     }
 
     /// Whether memory ran out, on the device or in the assembler.

@@ -53,8 +53,14 @@ pub(crate) struct Wanted<'w> {
     pub(crate) others: &'w [ModuleKey],
 }
 
-/// The claim on a key, until what was assembled is kept.
-type HeldClaim = Option<Box<dyn Send>>;
+/// What one load has come to.
+#[derive(Default)]
+struct Attempt {
+    /// The claim on the key, until what was assembled is kept.
+    claim: Option<Box<dyn Send>>,
+    /// What kept an offline assembler from its work, and may not the next time.
+    passing: Option<CudaError>,
+}
 
 /// No cache is left when this drops, so nothing waits for a later load.
 impl<D: Driver> Drop for Loader<D> {
@@ -115,10 +121,10 @@ impl<D: Driver> Loader<D> {
         if let Some(found) = self.load_any(context, others)? {
             return Ok(found);
         }
-        let mut claim = None;
+        let mut attempt = Attempt::default();
         if let Some(cubins) = cubins {
             match cubins.claim(key) {
-                Ok(held) => claim = held,
+                Ok(held) => attempt.claim = held,
                 Err(published) => {
                     let started = Instant::now();
                     let found = self.take_or_remove(cubins, context, key, &published, started);
@@ -133,12 +139,17 @@ impl<D: Driver> Loader<D> {
         let Image::Ptx(ptx) = &image else {
             return self.load_given(context, &image);
         };
-        match self.make(context, key, ptx, &mut claim) {
+        let made = match self.make(context, key, ptx, &mut attempt) {
             Err(error) if error.is_unsupported_isa() => {
-                self.rescue(context, key, ptx, error, lower, claim)
+                self.rescue(context, key, ptx, error, lower, &mut attempt)
             }
             made => made,
-        }
+        };
+        made.map_err(|error| match attempt.passing {
+            // A remembered refusal would outlast it.
+            Some(passing) if error.is_permanent() => passing,
+            _ => error,
+        })
     }
 
     /// The store, where what this context's assembler makes may be kept.
@@ -255,7 +266,7 @@ impl<D: Driver> Loader<D> {
         context: &Context<D>,
         key: &ModuleKey,
         ptx: &Ptx,
-        claim: &mut HeldClaim,
+        attempt: &mut Attempt,
     ) -> Result<Found<D>, CudaError> {
         let as_given = || self.load_given(context, &Image::Ptx(ptx.clone()));
         // It may have been cut off before its first kernel: nothing to keep.
@@ -265,7 +276,7 @@ impl<D: Driver> Loader<D> {
         let started = Instant::now();
         match self.assemble(context, ptx) {
             Ok(assembled) => {
-                let found = self.load_assembled(context, key, assembled, started, claim)?;
+                let found = self.load_assembled(context, key, assembled, started, attempt)?;
                 found.map_or_else(as_given, Ok)
             }
             // The driver would say the same of the text again. What another assembler does not
@@ -274,7 +285,11 @@ impl<D: Driver> Loader<D> {
             Err(error) => as_given().map_err(|second| match second {
                 // Options by name are for `ptxas` alone: the driver was not asked.
                 CudaError::UnsupportedOption { .. } => error,
-                second => second,
+                second => {
+                    let passes = !context.driver_assembles() && !error.is_permanent();
+                    attempt.passing = passes.then_some(error);
+                    second
+                }
             }),
         }
     }
@@ -297,7 +312,7 @@ impl<D: Driver> Loader<D> {
         key: &ModuleKey,
         assembled: Assembled,
         started: Instant,
-        claim: &mut HeldClaim,
+        attempt: &mut Attempt,
     ) -> Result<Option<Found<D>>, CudaError> {
         let (image, assembly) = (Arc::clone(assembled.cubin.image()), started.elapsed());
         let module = match self.load_image(context, &assembled.cubin.into(), &assembled.log) {
@@ -313,7 +328,7 @@ impl<D: Driver> Loader<D> {
         let cubins = self.cubins_of(context);
         let is_held_below = cubins.is_some_and(Cubins::is_writable);
         if let Some(cubins) = cubins {
-            cubins.keep(*key, StoredCubin { image, cost: assembly }, claim.take());
+            cubins.keep(*key, StoredCubin { image, cost: assembly }, attempt.claim.take());
         }
         Ok(Some(Found { module, source, cost, is_held_below }))
     }
@@ -327,21 +342,19 @@ impl<D: Driver> Loader<D> {
         ptx: &Ptx,
         error: CudaError,
         lower: &mut Lower<'_>,
-        mut claim: HeldClaim,
+        attempt: &mut Attempt,
     ) -> Result<Found<D>, CudaError> {
         let latest = error.refused().and_then(|refused| refused.supported_isa);
-        let offline = self.assemble_offline(context, ptx, &mut claim);
-        let (offline, error) = match offline {
-            Ok(found) => (found, error),
-            // A remembered refusal would outlast it.
-            Err(passing) => (None, passing),
-        };
+        let offline = self.assemble_offline(context, ptx, attempt).unwrap_or_else(|passing| {
+            attempt.passing = Some(passing);
+            None
+        });
         let rescued = match offline {
             // Before the next request finds its cubin, it has the text lowered once more.
             Some(found) => Some(Found { is_held_below: false, ..found }),
             None => match latest {
                 Some(latest) => match lower(Some(latest))? {
-                    Some(Image::Ptx(ptx)) => Some(self.make(context, key, &ptx, &mut claim)?),
+                    Some(Image::Ptx(ptx)) => Some(self.make(context, key, &ptx, attempt)?),
                     Some(image) => Some(self.load_given(context, &image)?),
                     None => None,
                 },
@@ -360,7 +373,7 @@ impl<D: Driver> Loader<D> {
         &self,
         context: &Context<D>,
         ptx: &Ptx,
-        claim: &mut HeldClaim,
+        attempt: &mut Attempt,
     ) -> Result<Option<Found<D>>, CudaError> {
         let Some(ptxas) = self.ptxas.as_ref().filter(|_| context.driver_assembles()) else {
             return Ok(None);
@@ -374,7 +387,7 @@ impl<D: Driver> Loader<D> {
         }
         let started = Instant::now();
         match offline.assemble(ptx) {
-            Ok(assembled) => self.load_assembled(&offline, &key, assembled, started, claim),
+            Ok(assembled) => self.load_assembled(&offline, &key, assembled, started, attempt),
             Err(error) if error.is_permanent() => {
                 tracing::debug!(%error, "ptxas makes no cubin of it either");
                 Ok(None)

@@ -30,7 +30,7 @@ struct Resident<D: Driver> {
     functions: Lookups<Named<D::Function>>,
     globals: Lookups<Global>,
     log: JitLog,
-    /// Those of the text that it was loaded from, for the error of one who asks for another.
+    /// For the error of one who asks for another.
     kernels: Option<Box<[String]>>,
 }
 
@@ -165,7 +165,8 @@ impl<D: Driver> Module<D> {
         self.0.held.bytes
     }
 
-    /// The kernels of the text that it was loaded from; `None` where that was an image.
+    /// Its kernels, as the text or image that it was loaded from names them; `None` where that is
+    /// an image that names none.
     pub fn kernels(&self) -> Option<&[String]> {
         self.0.kernels.as_deref()
     }

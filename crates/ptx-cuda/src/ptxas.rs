@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Arc;
+use std::time::SystemTime;
 
 use ptx_key::{
     Assembler, ComputeCapability, Digest, JitConfiguration, JitOptions, Target, Toolchain,
@@ -24,7 +24,18 @@ use crate::{Assembled, Cubin, CudaError, JitLog, Ptx, Refused, jit_options};
 pub struct Ptxas {
     path: PathBuf,
     fingerprint: Digest,
+    /// Of the file whose digest the fingerprint is.
+    stamp: Stamp,
     release: String,
+}
+
+/// What another file in a tool's place shows without being read: its length in bytes, and when it
+/// was written.
+type Stamp = (u64, SystemTime);
+
+fn stamp(path: &Path) -> io::Result<Stamp> {
+    let about = path.metadata()?;
+    Ok((about.len(), about.modified()?))
 }
 
 impl Ptxas {
@@ -34,18 +45,19 @@ impl Ptxas {
     ///
     /// [`CudaError::Tool`] where it cannot be read or run, or is not `ptxas`.
     pub fn new(path: &Path) -> Result<Self, CudaError> {
-        let unusable = |error: io::Error| tool_error(path, error);
+        let unusable = |error: io::Error| CudaError::of_tool(path, error);
         // It is run in another folder.
         let path = path.canonicalize().map_err(unusable)?;
-        let fingerprint = Toolchain::fingerprint(&path)
-            .map_err(|error| unusable(io::Error::other(error.to_string())))?;
+        let stamp = stamp(&path).map_err(unusable)?;
+        let fingerprint =
+            Toolchain::fingerprint(&path).map_err(|error| CudaError::of_tool(&path, error))?;
         let output = Command::new(&path).arg("--version").output().map_err(unusable)?;
         let said = String::from_utf8_lossy(&output.stdout);
         let release = said.split_once("release ").and_then(|(_, behind)| behind.split_once(','));
         let Some((release, _)) = release.filter(|_| said.contains("Ptx")) else {
-            return Err(unusable(io::Error::other("it does not say that it is ptxas")));
+            return Err(CudaError::of_tool(&path, "it does not say that it is ptxas"));
         };
-        Ok(Self { path, fingerprint, release: release.to_owned() })
+        Ok(Self { path, fingerprint, stamp, release: release.to_owned() })
     }
 
     /// The digest of the tool itself.
@@ -64,12 +76,13 @@ impl Ptxas {
         JitConfiguration { compute_capability: device, assembler, options }
     }
 
-    /// Assembles a text for a device.
+    /// Assembles a text for a device, however long the tool takes.
     ///
     /// # Errors
     ///
-    /// [`CudaError::Refused`] where the tool refuses the text; [`CudaError::UnsupportedOption`];
-    /// [`CudaError::Tool`] where it cannot be run or its files not be written.
+    /// [`CudaError::Refused`] where the tool refuses the text, or was ended by someone;
+    /// [`CudaError::UnsupportedOption`]; [`CudaError::Tool`] where it cannot be run or leaves no
+    /// cubin; [`CudaError::ToolReplaced`]; [`CudaError::Scratch`] where its files have no place.
     pub fn assemble(
         &self,
         ptx: &Ptx,
@@ -78,11 +91,12 @@ impl Ptxas {
     ) -> Result<Assembled, CudaError> {
         const TEXT: &str = "module.ptx";
         const IMAGE: &str = "module.cubin";
-        let unusable = |error: io::Error| tool_error(&self.path, error);
+        let unusable = |error: io::Error| CudaError::of_tool(&self.path, error);
         let arguments = jit_options::arguments(options)?;
         let _span = tracing::debug_span!("assembly", ptxas = %self.release).entered();
-        let folder = tempfile::tempdir().map_err(unusable)?;
-        std::fs::write(folder.path().join(TEXT), ptx.text().as_bytes()).map_err(unusable)?;
+        let folder = tempfile::tempdir().map_err(CudaError::of_scratch)?;
+        let at = |name| folder.path().join(name);
+        std::fs::write(at(TEXT), ptx.text().as_bytes()).map_err(CudaError::of_scratch)?;
         let output = Command::new(&self.path)
             .current_dir(folder.path())
             .arg(format!("--gpu-name={}", architecture(ptx, device)))
@@ -90,14 +104,25 @@ impl Ptxas {
             .args(["--output-file", IMAGE, TEXT])
             .output()
             .map_err(unusable)?;
+        // Looked at when it has run: what was replaced before then shows.
+        if stamp(&self.path).map_err(unusable)? != self.stamp {
+            return Err(CudaError::ToolReplaced { path: self.path.clone() });
+        }
         let log = log_of(&output);
         if !output.status.success() {
             let asked =
                 Asked { assembler: format!("ptxas {}", self.release), device, latest_isa: None };
             return Err(Refused::ptx(asked, None, log, ptx).into());
         }
-        let image = std::fs::read(folder.path().join(IMAGE)).map_err(unusable)?;
-        Ok(Assembled { cubin: Cubin::new(image)?, log })
+        let no_cubin = |reason: String| {
+            CudaError::of_tool(&self.path, format!("it ended well, but left no cubin: {reason}"))
+        };
+        let image = std::fs::read(at(IMAGE)).map_err(|error| no_cubin(error.to_string()))?;
+        match Cubin::new(image) {
+            Ok(cubin) => Ok(Assembled { cubin, log }),
+            Err(CudaError::NotCubin { reason }) => Err(no_cubin(reason)),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -111,38 +136,13 @@ fn architecture(ptx: &Ptx, device: ComputeCapability) -> Target {
 fn log_of(output: &Output) -> JitLog {
     let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
     text.push_str(&String::from_utf8_lossy(&output.stdout));
-    if text.trim().is_empty() && !output.status.success() {
-        text = format!("ptxas fatal   : ended with {}", output.status);
+    let log = JitLog::new(text);
+    if output.status.success() || log.first_error().is_some() {
+        return log;
     }
-    JitLog::new(text)
-}
-
-fn tool_error(path: &Path, source: io::Error) -> CudaError {
-    CudaError::Tool { path: path.to_owned(), source: Arc::new(source) }
+    log.followed_by(&JitLog::new(format!("ptxas fatal   : ended with {}", output.status)))
 }
 
 #[cfg(test)]
 #[cfg(unix)]
-pub(crate) mod tests {
-    use std::sync::{Mutex, PoisonError};
-
-    /// Where a script is open for writing, in a process that another thread starts, it cannot be
-    /// run: so one test at a time has one.
-    static SCRIPTS: Mutex<()> = Mutex::new(());
-
-    /// A tool that says it is `ptxas` and assembles nothing, without a word. It is there as long as
-    /// what comes with it.
-    pub(crate) fn mute() -> (super::Ptxas, impl Drop) {
-        use std::os::unix::fs::PermissionsExt as _;
-
-        let only = SCRIPTS.lock().unwrap_or_else(PoisonError::into_inner);
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ptxas");
-        let script =
-            "#!/bin/sh\n[ \"$1\" = --version ] && echo 'Ptx assembler, release 13.5, V13.5.1'\n";
-        std::fs::write(&path, script).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
-        let ptxas = super::Ptxas::new(&path).unwrap();
-        (ptxas, scopeguard::guard((folder, only), drop))
-    }
-}
+pub(crate) mod tests;

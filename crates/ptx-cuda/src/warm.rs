@@ -135,7 +135,7 @@ impl Ptxas {
         text: impl FnOnce() -> Result<Ptx, CudaError>,
     ) -> Result<ModuleSource, CudaError> {
         let failed =
-            |source| CudaError::Store { store: store.name().to_owned(), source: Arc::from(source) };
+            |source| CudaError::Store { store: store.name().to_owned(), source: Arc::new(source) };
         if let Some(stored) = store.load(key).map_err(failed)? {
             if Cubin::new(Arc::clone(&stored.image)).is_ok() {
                 return Ok(ModuleSource::Cubin);

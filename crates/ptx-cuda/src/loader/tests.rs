@@ -252,6 +252,15 @@ fn a_store_that_fails_fails_no_load() {
 }
 
 #[test]
+fn a_store_that_panics_at_every_request_fails_no_load() {
+    let store = Arc::<MapStore>::default();
+    let life = Life::new(&store);
+    store.broken.store(true, Ordering::Relaxed);
+    assert_eq!(life.load().unwrap(), ModuleSource::Assembled);
+    assert_eq!((life.counts().store_failures, life.counts().written), (3, 0));
+}
+
+#[test]
 fn a_store_that_panics_fails_no_load_and_loses_no_other_cubin() {
     let store = Arc::<MapStore>::default();
     let life = Life::new(&store);

@@ -173,6 +173,34 @@ fn the_sources_own_error_comes_back() {
 }
 
 #[test]
+fn the_chain_of_an_error_leads_to_what_the_system_said() {
+    let file = || std::io::Error::from(std::io::ErrorKind::NotFound);
+    let source = CudaError::from_source(file());
+    let tool = CudaError::of_tool("ptxas".as_ref(), file());
+    let store = CudaError::Store { store: "disk".to_owned(), source: Arc::new(file().into()) };
+    for error in [source, tool, store] {
+        let next = Error::source(&error).unwrap();
+        assert!(next.is::<std::io::Error>(), "{error:?}");
+    }
+}
+
+/// The file may be there the next time: see `FailureMemory`.
+#[test]
+fn a_source_that_cannot_be_read_is_asked_again_whatever_failures_are_remembered() {
+    let (_driver, context) = start();
+    let failures = ptx_cache::FailureMemory {
+        lasts: Duration::from_secs(3600),
+        most: 8,
+        is_deterministic: Arc::new(|_| true),
+    };
+    let modules = ModuleCache::new(Config { failures: Some(failures), ..Config::default() });
+    let key = context.module_key_of_text(&text(0));
+    let missing = || Err::<Ptx, _>(std::io::Error::from(std::io::ErrorKind::NotFound));
+    modules.get_or_load(&context, &key, missing).unwrap_err();
+    modules.get_or_load(&context, &key, || Ptx::new(text(0))).unwrap();
+}
+
+#[test]
 fn a_source_that_asks_for_its_own_module_is_told_so() {
     let (_driver, context) = start();
     let modules = ModuleCache::new(Config::default());

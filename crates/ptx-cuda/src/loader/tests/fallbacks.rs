@@ -4,6 +4,8 @@
 use ptx_key::{Assembler, ComputeCapability, Digest, JitConfiguration, PtxKey};
 
 use super::*;
+#[cfg(unix)]
+use crate::ptxas::tests::Tool;
 
 #[test]
 fn a_linker_that_fails_is_done_without() {
@@ -55,10 +57,10 @@ fn a_text_that_stays_too_new_is_refused_with_the_cure() {
 #[cfg(unix)]
 #[test]
 fn an_assembler_that_fails_in_passing_is_asked_again() {
-    let (ptxas, _keeps) = crate::ptxas::tests::mute();
+    let tool = Tool::that("exit 1");
     let driver = RecordingDriver::new();
     let context = Context::primary(&driver, 0).unwrap();
-    let modules = ModuleCache::new(Config::default()).with_ptxas(Arc::new(ptxas));
+    let modules = ModuleCache::new(Config::default()).with_ptxas(Arc::new(tool.ptxas()));
     let late = TEXT.replace("9.0", "9.9");
     let key = context.module_key_of_text(&late);
     let mut asked = 0;
@@ -71,6 +73,27 @@ fn an_assembler_that_fails_in_passing_is_asked_again() {
         assert_eq!(error.refused().unwrap().assembler, "ptxas 13.5", "{error}");
     }
     assert_eq!(asked, 2);
+}
+
+/// A remembered refusal of the driver's would outlast what keeps `ptxas` from its work.
+#[cfg(unix)]
+#[test]
+fn a_context_whose_assembler_fails_in_passing_has_it_asked_again() {
+    let tool = Tool::that("exit 1");
+    let driver = RecordingDriver::new();
+    let context = Context::primary(&driver, 0).unwrap().assembled_by(&Arc::new(tool.ptxas()));
+    let modules = ModuleCache::new(Config::default());
+    let late = TEXT.replace("9.0", "9.9");
+    let key = context.module_key_of_text(&late);
+    let load = || modules.get_or_load(&context, &key, || Ptx::new(late.as_str()));
+    let error = load().unwrap_err();
+    assert_eq!(error.refused().unwrap().assembler, "ptxas 13.5", "{error}");
+    let served = modules.serve_lowered(&context, &key, |isa| {
+        Ptx::new(late.replace("9.9", if isa.is_some() { "9.0" } else { "9.9" }))
+    });
+    assert_eq!(served.unwrap().source, ModuleSource::Given);
+    modules.clear();
+    assert!(load().unwrap_err().refused().is_some());
 }
 
 /// The only lowering of the tests of what is shipped.

@@ -13,6 +13,8 @@ pub(super) struct MapStore {
     pub(super) kept: Mutex<HashMap<ModuleKey, StoredCubin>>,
     pub(super) failing: AtomicBool,
     pub(super) is_read_only: AtomicBool,
+    /// Has every request panic.
+    pub(super) broken: AtomicBool,
     /// Held by who writes.
     pub(super) writing: Mutex<()>,
     /// Writes that panic.
@@ -25,6 +27,7 @@ pub(super) struct MapStore {
 
 impl MapStore {
     fn answer(&self) -> Result<(), StoreError> {
+        assert!(!self.broken.load(Ordering::Relaxed), "a store's bug");
         if self.failing.load(Ordering::Relaxed) { Err("no space left".into()) } else { Ok(()) }
     }
 
