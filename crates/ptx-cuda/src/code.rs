@@ -90,6 +90,12 @@ codes! {
 }
 
 impl DriverCode {
+    /// Whether it leaves open what is wrong: the image, the options, or the driver's state.
+    pub(crate) fn is_vague(self) -> bool {
+        matches!(self, Self::INVALID_VALUE | Self::NOT_SUPPORTED | Self::UNKNOWN)
+            || self.name().is_none()
+    }
+
     /// Whether the context, and with it every module in it, is gone.
     pub fn context_is_gone(self) -> bool {
         matches!(self, Self::DEINITIALIZED | Self::INVALID_CONTEXT | Self::CONTEXT_IS_DESTROYED)

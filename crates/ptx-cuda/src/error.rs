@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ptx_cache::CacheError;
 
+use crate::ptx::printable;
 use crate::{DriverCode, Reason, Refused};
 
 /// What an error came of. Boxed within the `Arc`: an `Arc` of the error alone is an error itself,
@@ -49,7 +50,7 @@ pub enum CudaError {
         reason: String,
     },
     /// A module has no function of this name.
-    #[error("the module has no function `{name}`{}", kernels_of(kernels.as_deref()))]
+    #[error("the module has no function {}{}", quoted(name), kernels_of(kernels.as_deref()))]
     NoFunction {
         /// The name that was asked for.
         name: String,
@@ -164,6 +165,11 @@ impl CudaError {
         }
     }
 
+    /// Whether it may be the image that is wrong: what the driver says would not tell.
+    pub(crate) fn may_blame_image(&self) -> bool {
+        self.blames_image() || self.refused().is_some_and(Refused::may_blame_image)
+    }
+
     /// Whether the same assembler will always say this of the same text.
     pub(crate) fn is_permanent(&self) -> bool {
         self.refused().is_some_and(Refused::is_permanent)
@@ -189,6 +195,10 @@ impl From<Refused> for CudaError {
     }
 }
 
+fn quoted(name: &str) -> String {
+    format!("`{}`", printable(name))
+}
+
 fn kernels_of(kernels: Option<&[String]>) -> String {
     const MOST: usize = 8;
     let Some(kernels) = kernels else { return String::new() };
@@ -197,7 +207,7 @@ fn kernels_of(kernels: Option<&[String]>) -> String {
                 stored entry if it came from one"
             .to_owned();
     }
-    let shown: Vec<_> = kernels.iter().take(MOST).map(|name| format!("`{name}`")).collect();
+    let shown: Vec<_> = kernels.iter().take(MOST).map(|name| quoted(name)).collect();
     let rest = kernels.len() - shown.len();
     let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     format!("; it has {}{more}", shown.join(", "))

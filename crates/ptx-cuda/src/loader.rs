@@ -1,6 +1,8 @@
 //! How a module comes to be loaded that is not resident: from the store of cubins, from a text
 //! that is assembled and stored, or as it was given.
 
+mod rescue;
+
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -203,10 +205,11 @@ impl<D: Driver> Loader<D> {
         let Some(cubins) = &self.cubins else { return Ok(None) };
         for key in keys {
             let started = Instant::now();
-            if let Some(stored) = cubins.find(key)
-                && let Some(found) = self.take(context, &stored, started)?
-            {
-                return Ok(Some(found));
+            if let Some(stored) = cubins.find(key) {
+                match self.take(context, &stored, started) {
+                    Ok(found) => return Ok(Some(found)),
+                    Err(error) => self.refused(error)?,
+                }
             }
         }
         Ok(None)
@@ -221,43 +224,41 @@ impl<D: Driver> Loader<D> {
         stored: &StoredCubin,
         started: Instant,
     ) -> Result<Option<Found<D>>, CudaError> {
-        let found = self.take(context, stored, started)?;
-        if found.is_none() {
-            cubins.remove_refused(key, &stored.image);
-        }
-        Ok(found)
+        self.take(context, stored, started).map(Some).or_else(|error| {
+            if error.blames_image() {
+                cubins.remove_refused(key, &stored.image);
+            }
+            self.refused(error).map(|()| None)
+        })
     }
 
-    /// Loads a stored cubin. That the driver refuses it is no verdict on the module: `None`.
+    /// Loads a stored cubin.
     fn take(
         &self,
         context: &Context<D>,
         stored: &StoredCubin,
         started: Instant,
-    ) -> Result<Option<Found<D>>, CudaError> {
-        let loaded = Cubin::new(Arc::clone(&stored.image))
-            .and_then(|cubin| self.load_image(context, &cubin.into(), &JitLog::default()));
-        match loaded {
-            Ok(module) => {
-                let took = started.elapsed();
-                self.counts.hits.add(took);
-                if let Some(residents) = self.residents.upgrade() {
-                    residents.note_load(took);
-                }
-                let (source, cost) = (ModuleSource::Cubin, stored.cost.max(took));
-                Ok(Some(Found { module, source, cost, is_held_below: true }))
-            }
-            Err(error) if error.blames_image() => {
-                self.refused(&error);
-                Ok(None)
-            }
-            Err(error) => Err(error),
+    ) -> Result<Found<D>, CudaError> {
+        let cubin = Cubin::new(Arc::clone(&stored.image))?;
+        let module = self.load_image(context, &cubin.into(), &JitLog::default())?;
+        let took = started.elapsed();
+        self.counts.hits.add(took);
+        if let Some(residents) = self.residents.upgrade() {
+            residents.note_load(took);
         }
+        let (source, cost) = (ModuleSource::Cubin, stored.cost.max(took));
+        Ok(Found { module, source, cost, is_held_below: true })
     }
 
-    fn refused(&self, error: &CudaError) {
+    /// That the driver refuses a cubin is no verdict on the module. An error that is not about the
+    /// cubin is given back.
+    fn refused(&self, error: CudaError) -> Result<(), CudaError> {
+        if !error.may_blame_image() {
+            return Err(error);
+        }
         self.counts.refused.fetch_add(1, Ordering::Relaxed);
         tracing::warn!(%error, "a cubin was refused; the module comes from elsewhere");
+        Ok(())
     }
 
     /// Makes the module of a text. What is assembled is kept once it is loaded.
@@ -286,8 +287,9 @@ impl<D: Driver> Loader<D> {
                 // Options by name are for `ptxas` alone: the driver was not asked.
                 CudaError::UnsupportedOption { .. } => error,
                 second => {
-                    let passes = !context.driver_assembles() && !error.is_permanent();
-                    attempt.passing = passes.then_some(error);
+                    if !context.driver_assembles() && !error.is_permanent() {
+                        attempt.passing = Some(error);
+                    }
                     second
                 }
             }),
@@ -317,11 +319,7 @@ impl<D: Driver> Loader<D> {
         let (image, assembly) = (Arc::clone(assembled.cubin.image()), started.elapsed());
         let module = match self.load_image(context, &assembled.cubin.into(), &assembled.log) {
             Ok(module) => module,
-            Err(error) if error.blames_image() => {
-                self.refused(&error);
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
+            Err(error) => return self.refused(error).map(|()| None),
         };
         let (source, cost) = (ModuleSource::Assembled, started.elapsed());
         self.counts.assembled.add(cost);
@@ -331,69 +329,6 @@ impl<D: Driver> Loader<D> {
             cubins.keep(*key, StoredCubin { image, cost: assembly }, attempt.claim.take());
         }
         Ok(Some(Found { module, source, cost, is_held_below }))
-    }
-
-    /// Loads a text of an instruction set that the driver does not know: by an offline assembler
-    /// that does, else lowered again for the latest that it knows.
-    fn rescue(
-        &self,
-        context: &Context<D>,
-        key: &ModuleKey,
-        ptx: &Ptx,
-        error: CudaError,
-        lower: &mut Lower<'_>,
-        attempt: &mut Attempt,
-    ) -> Result<Found<D>, CudaError> {
-        let latest = error.refused().and_then(|refused| refused.supported_isa);
-        let offline = self.assemble_offline(context, ptx, attempt).unwrap_or_else(|passing| {
-            attempt.passing = Some(passing);
-            None
-        });
-        let rescued = match offline {
-            // Before the next request finds its cubin, it has the text lowered once more.
-            Some(found) => Some(Found { is_held_below: false, ..found }),
-            None => match latest {
-                Some(latest) => match lower(Some(latest))? {
-                    Some(Image::Ptx(ptx)) => Some(self.make(context, key, &ptx, attempt)?),
-                    Some(image) => Some(self.load_given(context, &image)?),
-                    None => None,
-                },
-                None => None,
-            },
-        };
-        let found = rescued.ok_or(error)?;
-        self.counts.rescued.fetch_add(1, Ordering::Relaxed);
-        Ok(found)
-    }
-
-    /// A text by `ptxas`, kept under the key that `ptxas` gives it: the key of the request is that
-    /// of a driver which cannot make it. `None` where there is no `ptxas` that can; an error where
-    /// it may be able to the next time.
-    fn assemble_offline(
-        &self,
-        context: &Context<D>,
-        ptx: &Ptx,
-        attempt: &mut Attempt,
-    ) -> Result<Option<Found<D>>, CudaError> {
-        let Some(ptxas) = self.ptxas.as_ref().filter(|_| context.driver_assembles()) else {
-            return Ok(None);
-        };
-        let offline = context.assembled_by(ptxas);
-        let key = offline.module_key_of_text(ptx.text());
-        if let Some(cubins) = &self.cubins
-            && let Some(found) = self.load_stored(cubins, &offline, &key)?
-        {
-            return Ok(Some(found));
-        }
-        let started = Instant::now();
-        match offline.assemble(ptx) {
-            Ok(assembled) => self.load_assembled(&offline, &key, assembled, started, attempt),
-            Err(error) if error.is_permanent() => {
-                tracing::debug!(%error, "ptxas makes no cubin of it either");
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
     }
 }
 

@@ -90,11 +90,14 @@ fn directive<T: std::str::FromStr>(
 pub(crate) fn excerpt(text: &str) -> String {
     const MOST: usize = 60;
     let line = text.trim().lines().next().unwrap_or("");
-    let mut short: String = line.chars().take(MOST).collect();
-    if short.len() < line.len() {
-        short.push('…');
-    }
-    format!("`{short}`")
+    let (short, rest) =
+        line.split_at(line.char_indices().nth(MOST).map_or(line.len(), |(at, _)| at));
+    format!("`{}{}`", printable(short), if rest.is_empty() { "" } else { "…" })
+}
+
+/// A text that commands no terminal: texts that are lowered elsewhere end in messages.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }
 
 /// PTX text whose header was read and that holds no NUL byte: it can be given to the driver,

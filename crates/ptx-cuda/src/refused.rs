@@ -4,7 +4,7 @@ use std::fmt;
 
 use ptx_key::{ComputeCapability, PtxIsa};
 
-use crate::ptx::excerpt;
+use crate::ptx::{excerpt, printable};
 use crate::tokens::{definitions, line_of};
 use crate::{Cubin, DriverCode, JitLog, Ptx, PtxHeader};
 
@@ -50,7 +50,7 @@ pub struct Refused {
     pub line: Option<u32>,
     /// What stands in that line, cut at 60 characters.
     pub excerpt: Option<String>,
-    /// The first error of the log.
+    /// The first error of the log, on one line.
     pub message: Option<String>,
     /// The header of the PTX text; `None` for an image.
     pub header: Option<PtxHeader>,
@@ -95,7 +95,7 @@ impl Refused {
                 let text = ptx.text().lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
                 Some(excerpt(text))
             }),
-            message: error.map(|entry| entry.message),
+            message: error.map(|entry| printable(&entry.message)),
             header: Some(header),
             target: header.target.to_string(),
             device: asked.device,
@@ -122,7 +122,7 @@ impl Refused {
             kernel: None,
             line: None,
             excerpt: None,
-            message: log.first_error().map(|entry| entry.message),
+            message: log.first_error().map(|entry| printable(&entry.message)),
             header: None,
             target: cubin.architecture(),
             device: asked.device,
@@ -134,6 +134,11 @@ impl Refused {
     /// Whether it is the image that is wrong: damaged, or for other devices or drivers.
     pub(crate) fn blames_image(&self) -> bool {
         self.header.is_none() && matches!(self.reason, Reason::InvalidImage | Reason::WrongTarget)
+    }
+
+    /// Whether it may be the image that is wrong, by a code that does not tell.
+    pub(crate) fn may_blame_image(&self) -> bool {
+        self.header.is_none() && self.code.is_some_and(DriverCode::is_vague)
     }
 
     /// Whether the same assembler will always refuse the same text for this device, so that it
@@ -164,9 +169,15 @@ impl Refused {
                     .supported_isa
                     .filter(|known| *known < header.isa)
                     .map_or_else(|| "an earlier version".to_owned(), |known| known.to_string());
+                let otherwise = match self.code {
+                    Some(_) => {
+                        ", update the driver, or assemble offline with a newer ptxas and load the \
+                         cubin"
+                    }
+                    None => ", or assemble with a newer ptxas",
+                };
                 format!(
-                    "the text says .version {}: lower for PTX ISA {known}, update the driver, or \
-                     assemble offline with a newer ptxas and load the cubin",
+                    "the text says .version {}: lower for PTX ISA {known}{otherwise}",
                     header.isa
                 )
             }
@@ -248,7 +259,7 @@ fn kernel_at(ptx: &Ptx, line: Option<u32>, reason: &Reason) -> Option<String> {
         let mut kernels = ptx.kernels();
         kernels.next().filter(|_| kernels.next().is_none())
     })?;
-    Some(name.to_owned())
+    Some(printable(name))
 }
 
 fn explain_variant(header: &PtxHeader) -> String {

@@ -197,6 +197,27 @@ fn what_is_no_cubin_is_dropped_from_the_store() {
     assert!(store.only().1.image.starts_with(b"\x7fELF"));
 }
 
+/// It may be the cubin, or the driver's state: then the text fares no better.
+#[test]
+fn where_the_code_of_a_refusal_says_little_the_text_is_tried_and_the_cubin_stays() {
+    for code in [DriverCode::UNKNOWN, DriverCode::INVALID_VALUE, DriverCode(225)] {
+        let store = Arc::<MapStore>::default();
+        Life::new(&store).load().unwrap();
+        let before = store.only();
+        for (failures, expected) in [(1, ModuleSource::Assembled), (2, ModuleSource::Given)] {
+            let life = Life::new(&store);
+            (0..failures).for_each(|_| life.driver.fail_next(Operation::Load, judged(code)));
+            assert_eq!(life.load().unwrap(), expected, "{code}");
+            assert_eq!(life.counts().refused, failures);
+            assert_eq!(store.only(), before);
+        }
+        let life = Life::new(&store);
+        (0..3).for_each(|_| life.driver.fail_next(Operation::Load, judged(code)));
+        assert_eq!(life.load().unwrap_err().refused().unwrap().code, Some(code));
+        assert_eq!(life.load().unwrap(), ModuleSource::Cubin);
+    }
+}
+
 #[test]
 fn a_lost_context_is_not_held_against_a_stored_cubin() {
     let store = Arc::<MapStore>::default();
@@ -291,7 +312,7 @@ fn a_claim_is_given_back_however_the_making_ends() {
     let panics = || -> Result<Ptx, CudaError> { panic!("a lowering's bug") };
     assert!(catch_unwind(AssertUnwindSafe(|| serve(&panics).map(|_| ()))).is_err());
     assert!(serve(&|| Ptx::new("no PTX")).is_err());
-    for code in [DriverCode::OUT_OF_MEMORY, DriverCode::OUT_OF_MEMORY, DriverCode::UNKNOWN] {
+    for code in [DriverCode::OUT_OF_MEMORY, DriverCode::OUT_OF_MEMORY, DriverCode::LAUNCH_FAILED] {
         life.driver.fail_next(Operation::Load, judged(code));
     }
     assert!(life.load().is_err());
@@ -326,6 +347,14 @@ fn what_another_process_publishes_during_the_claim_is_taken() {
     assert_eq!(life.key(), key);
     assert_eq!(life.load().unwrap(), ModuleSource::Cubin);
     assert_eq!(life.driver.count(Operation::Assemble), 0);
+
+    let life = Life::new(&store);
+    store.put(key, b"no cubin");
+    *store.published.lock().unwrap() = Some(store.only().1);
+    store.hidden.store(1, Ordering::Relaxed);
+    assert_eq!(life.load().unwrap(), ModuleSource::Assembled);
+    assert_eq!((life.counts().refused, life.counts().written), (1, 1));
+    assert!(store.only().1.image.starts_with(b"\x7fELF"));
 }
 
 #[test]

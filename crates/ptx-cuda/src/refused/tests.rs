@@ -141,6 +141,32 @@ fn the_message_is_one_line_with_all_that_is_known() {
     );
 }
 
+/// A text is not trusted, and an error may end on a terminal.
+#[test]
+fn what_a_text_holds_does_not_reach_the_terminal_as_commands() {
+    let clears = "\u{1b}[2J";
+    let text = TEXT.replace("mov", clears);
+    let log = format!("ptxas application ptx input, line 8; error   : Illegal '{clears}'");
+    let refused = refused(&text, Some(218), &log).to_string();
+    assert!(refused.contains("[2J.b32 %r9") && refused.contains("Illegal"), "{refused:?}");
+    let unread = Ptx::new(clears).unwrap_err().to_string();
+    let unknown = crate::CudaError::NoFunction {
+        name: clears.to_owned(),
+        kernels: Some(vec![clears.to_owned()]),
+    };
+    for said in [refused, unread, unknown.to_string()] {
+        assert!(!said.contains('\u{1b}'), "{said:?}");
+    }
+}
+
+#[test]
+fn who_assembles_offline_is_not_told_to_update_the_driver() {
+    let late = TEXT.replace("8.0", "99.0");
+    let log = "ptxas m.ptx, line 2; fatal   : Unsupported .version 99.0; current version is '9.5'";
+    let cure = refused(&late, None, log).cure();
+    assert!(cure.ends_with("lower for PTX ISA 9.5, or assemble with a newer ptxas"), "{cure}");
+}
+
 #[test]
 fn the_only_kernel_is_named_without_a_line() {
     let text = ".version 8.0\n.target sm_90\n.entry only() { ret; }\n";

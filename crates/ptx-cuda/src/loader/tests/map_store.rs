@@ -21,6 +21,8 @@ pub(super) struct MapStore {
     pub(super) panics: AtomicUsize,
     /// Claims that are held.
     pub(super) held: Arc<AtomicUsize>,
+    /// Loads that find nothing, whatever is kept.
+    pub(super) hidden: AtomicUsize,
     /// What a claim finds.
     pub(super) published: Mutex<Option<StoredCubin>>,
 }
@@ -51,14 +53,13 @@ impl CubinStore for MapStore {
 
     fn load(&self, key: &ModuleKey) -> Result<Option<StoredCubin>, StoreError> {
         self.answer()?;
-        Ok(self.kept.lock().unwrap().get(key).cloned())
+        let kept = self.kept.lock().unwrap().get(key).cloned();
+        Ok(kept.filter(|_| !one_fewer(&self.hidden)))
     }
 
     fn store(&self, key: &ModuleKey, cubin: &StoredCubin) -> Result<(), StoreError> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let fewer = |left: usize| left.checked_sub(1);
-        let panics = self.panics.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok();
-        assert!(!panics, "a store's bug");
+        assert!(!one_fewer(&self.panics), "a store's bug");
         self.answer()?;
         if !self.is_writable() {
             return Ok(());
@@ -83,6 +84,12 @@ impl CubinStore for MapStore {
         let published = self.published.lock().unwrap().take();
         Ok(published.map_or_else(|| Claim::Held(Box::new(Held::new(&self.held))), Claim::Published))
     }
+}
+
+/// Takes one off; whether there was one.
+fn one_fewer(count: &AtomicUsize) -> bool {
+    let fewer = |left: usize| left.checked_sub(1);
+    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok()
 }
 
 /// A claim, counted while it is held.
