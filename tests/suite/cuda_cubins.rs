@@ -2,7 +2,8 @@
 //! they are damaged, and made offline where the driver is too old.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
+use std::thread;
 use std::time::Duration;
 
 use ptx_cache::{PtxCache, WritePolicy};
@@ -110,6 +111,27 @@ fn the_ranks_of_a_node_assemble_each_module_once() {
         number.split_whitespace().next().unwrap().parse::<usize>().unwrap()
     });
     assert_eq!(assembled.sum::<usize>(), MODULES);
+}
+
+#[test]
+fn the_caches_of_a_process_assemble_each_module_once() {
+    const CACHES: usize = 4;
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let gate = Barrier::new(CACHES);
+    let assembled = thread::scope(|scope| {
+        let run = || {
+            let (modules, context) = (cache(&root), context());
+            for number in 0..MODULES {
+                gate.wait();
+                load(&modules, &context, number).unwrap();
+            }
+            modules.snapshot().cubins.assembled
+        };
+        let caches: Vec<_> = (0..CACHES).map(|_| scope.spawn(run)).collect();
+        caches.into_iter().map(|cache| cache.join().unwrap()).sum::<u64>()
+    });
+    assert_eq!(assembled, MODULES as u64);
 }
 
 #[test]

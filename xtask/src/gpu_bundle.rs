@@ -117,7 +117,6 @@ pub(crate) fn run() -> Outcome {
         let from = target.join("release").join(built);
         copy(&from, &bundle.join(from.file_name().unwrap_or_default()))?;
     }
-    write(&bundle.join("run.sh"), RUN)?;
     for (name, script) in [("run.sh", RUN), ("sanitize.sh", RUN_SANITIZED), ("bench.sh", RUN_BENCH)]
     {
         write(&bundle.join(name), script)?;

@@ -53,8 +53,8 @@ pub(crate) fn run(assembly: &Assembly, folder: Option<&Path>) -> anyhow::Result<
 
 /// The assembler that was named, or the one that the environment has.
 fn assembler(named: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let named = named.map(Path::to_owned).or_else(|| std::env::var_os("PTXAS").map(PathBuf::from));
-    if let Some(path) = named {
+    let variable = std::env::var_os("PTXAS").filter(|path| !path.is_empty()).map(PathBuf::from);
+    if let Some(path) = named.map(Path::to_owned).or(variable) {
         return Ok(path);
     }
     let paths = std::env::var_os("PATH").unwrap_or_default();

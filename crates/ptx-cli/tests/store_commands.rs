@@ -282,6 +282,32 @@ fn warm_says_which_texts_have_no_cubin_and_goes_on() {
 }
 
 #[test]
+fn warm_without_a_place_for_files_does_not_blame_the_assembler() {
+    let Some(ptxas) = Ptxas::find() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let _ = filled(folder.path());
+    let (tool, nowhere) = (ptxas.path(), folder.path().join("nowhere"));
+    let warm: [&dyn AsRef<OsStr>; 7] =
+        [&"warm", &"--for", &"sm_80", &"--ptxas", &tool, &"--store", &folder.path()];
+    let run = ptx(&warm, &[("TMPDIR", nowhere.to_str().unwrap())]);
+    assert!(
+        !run.success && run.err.contains("nowhere") && run.err.contains("TMPDIR"),
+        "{}",
+        run.err
+    );
+    assert!(!run.err.contains("name a ptxas"), "{}", run.err);
+}
+
+#[test]
+fn an_empty_ptxas_in_the_environment_names_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let _ = filled(folder.path());
+    let warm: [&dyn AsRef<OsStr>; 5] = [&"warm", &"--for", &"sm_80", &"--store", &folder.path()];
+    let run = ptx(&warm, &[("PTXAS", ""), ("PATH", "")]);
+    assert!(!run.success && run.err.contains("no ptxas on the PATH"), "{}", run.err);
+}
+
+#[test]
 fn warm_without_an_architecture_or_an_assembler_says_what_to_name() {
     let folder = tempfile::tempdir().unwrap();
     let _ = filled(folder.path());

@@ -88,8 +88,8 @@ impl<D: Driver> Context<D> {
         Self { jit: Arc::new(jit), ..self.clone() }
     }
 
-    /// The same context, whose texts an offline assembler assembles and not the driver. The keys
-    /// are other ones.
+    /// The same context, whose texts a cache has an offline assembler assemble and not the driver.
+    /// The keys are other ones.
     #[must_use]
     pub fn assembled_by(&self, assembler: &Arc<Ptxas>) -> Self {
         let jit = assembler.jit(self.jit.compute_capability, self.jit.options.clone());
@@ -166,7 +166,8 @@ impl<D: Driver> Context<D> {
         self.shared.failed_unloads.load(Ordering::Relaxed)
     }
 
-    /// Loads a module. No cache is asked: see [`ModuleCache`](crate::ModuleCache).
+    /// Loads a module. No cache is asked: see [`ModuleCache`](crate::ModuleCache). The driver
+    /// assembles a text itself here, whoever else [would](Self::assembled_by).
     ///
     /// # Errors
     ///

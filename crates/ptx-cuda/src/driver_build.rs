@@ -19,7 +19,8 @@ use ptx_key::Digest;
 ///    under these names, and with the forward compatibility package, whose `libcuda` is not of
 ///    the kernel module's version;
 /// 2. where such a name holds no version, SHA-256 of the file, which takes tens of milliseconds;
-/// 3. where the mapped file cannot be told, what `/proc/driver/nvidia/version` says.
+/// 3. where the mapped file cannot be told, or was replaced since, what
+///    `/proc/driver/nvidia/version` says.
 ///
 /// Without any of them the build is not known, and cubins of the driver are not kept on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]

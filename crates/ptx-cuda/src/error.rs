@@ -203,8 +203,8 @@ fn kernels_of(kernels: Option<&[String]>) -> String {
     const MOST: usize = 8;
     let Some(kernels) = kernels else { return String::new() };
     if kernels.is_empty() {
-        return "; its text has no kernel at all and may end too early: lower again, and drop the \
-                stored entry if it came from one"
+        return "; its text has no kernel at all and may end too early: take it out of the cache \
+                of modules, lower again, and drop the stored entry if it came from one"
             .to_owned();
     }
     let shown: Vec<_> = kernels.iter().take(MOST).map(|name| quoted(name)).collect();

@@ -291,7 +291,8 @@ impl<D: Driver> ModuleCache<D> {
     }
 
     /// Gives the module of `key` to `read`, if it is resident. Nothing is cloned, so many cores
-    /// may launch one hot function and none writes a line that the others read.
+    /// may launch one hot function and none writes a line that the others read. A kernel that runs
+    /// on is no user of its module: see [`Module`].
     #[inline]
     pub fn with<R>(
         &self,

@@ -16,7 +16,8 @@ use crate::{Assembled, Cubin, CudaError, JitLog, Ptx, Refused, jit_options};
 /// `nvidia-cuda-nvcc` on pypi.org.
 ///
 /// It is what its own bytes are: an upgrade is another [`jit`](Self::jit) configuration, and so
-/// another key for every module.
+/// another key for every module. The bytes of a script that calls another say nothing of that one:
+/// name the tool itself.
 ///
 /// Options that [`JitOptions`] has no field for go by their long name without dashes: `fmad`
 /// with `false`. A flag that takes no value, such as `warn-on-spills`, goes with an empty text.

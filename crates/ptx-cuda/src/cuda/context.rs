@@ -95,7 +95,7 @@ impl Owner {
 }
 
 /// A context that is current on this thread. The one that was current before becomes so again
-/// when this drops.
+/// when this drops; of several, the last one goes first.
 pub struct Entered<'c> {
     /// Bound to the thread.
     context: PhantomData<(&'c LiveContext, *const ())>,

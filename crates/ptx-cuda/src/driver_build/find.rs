@@ -19,9 +19,7 @@ pub(super) fn find_in(proc: &Path) -> Option<String> {
 
 /// The file of `libcuda`, from a process's table of mappings.
 fn mapped_libcuda(maps: &str) -> Option<PathBuf> {
-    let paths = maps.lines().filter_map(|line| line.get(line.find('/')?..));
-    // An upgrade under a running process leaves it the old file.
-    let paths = paths.map(|path| Path::new(path.strip_suffix(" (deleted)").unwrap_or(path)));
+    let paths = maps.lines().filter_map(|line| line.get(line.find('/')?..)).map(Path::new);
     let name = |path: &Path| path.file_name()?.to_str().map(str::to_owned);
     let mut libraries =
         paths.filter(|path| name(path).is_some_and(|name| name.starts_with(LIBCUDA)));
@@ -42,6 +40,8 @@ fn of_libraries(libcuda: &Path) -> Option<String> {
 /// A library's name where that holds the driver's version, else its name and its digest.
 fn of_library(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
+    // An upgrade under a running process leaves it the old file, which has its name alone.
+    let name = name.strip_suffix(" (deleted)").unwrap_or(name);
     if has_version(name) {
         return Some(name.to_owned());
     }
@@ -124,6 +124,14 @@ mod tests {
         let builds = [build("a", "x"), build("b", "x"), build("a", "y")];
         assert!(builds[0] != builds[1] && builds[0] != builds[2] && builds[1] != builds[2]);
         assert_eq!(build("a", "x"), builds[0]);
+    }
+
+    /// The process has the old one, and what lies there is the new one.
+    #[test]
+    fn the_content_of_a_library_that_was_replaced_is_not_taken_for_it() {
+        let libraries = [("libcuda.so.1.1", "new")];
+        let machine = Machine::new(&libraries, "libcuda.so.1.1 (deleted)", Some("NVRM 570.10\n"));
+        assert_eq!(machine.build().as_deref(), Some("NVRM 570.10"));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Tools that say they are `ptxas` and do what a real one does on a bad day.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -34,7 +36,7 @@ impl Tool {
     }
 
     pub(crate) fn path(&self) -> PathBuf {
-        self.folder.path().join("ptxas")
+        self.folder.path().join(OsStr::from_bytes(b"no UTF-8 \xff"))
     }
 
     pub(crate) fn ptxas(&self) -> Ptxas {
