@@ -12,7 +12,7 @@ use ptx_tests::Role;
 use crate::gpu_device::{Gpu, gpu};
 
 /// Writes `base + i` to `out[i]`, and holds 64 MiB in a global variable.
-const FILL: &str = "
+pub(crate) const FILL: &str = "
 .version 7.0
 .target sm_70
 .address_size 64
@@ -33,7 +33,7 @@ const FILL: &str = "
     ret;
 }
 ";
-const BALLAST: u64 = 64 << 20;
+pub(crate) const BALLAST: u64 = 64 << 20;
 /// What the driver may keep for itself of memory that was given back: less than a module here.
 const SLACK: u64 = 4 << 20;
 
@@ -55,7 +55,7 @@ fn image(text: &str) -> Image {
     Ptx::new(text).unwrap().into()
 }
 
-fn check_fill(module: &Module<CustDriver>, base: u32) {
+pub(crate) fn check_fill(module: &Module<CustDriver>, base: u32) {
     let mut out = vec![0_u8; 4 * 64];
     let mut arguments = [Argument::Buffer(&mut out), Argument::Value(&base.to_le_bytes())];
     module.function("fill").unwrap().run([1; 3], [64, 1, 1], 0, &mut arguments).unwrap();
@@ -80,6 +80,8 @@ fn a_text_and_its_cubin_compute_the_same() {
 #[test]
 fn options_reach_the_driver() {
     let Some(Gpu { context, .. }) = gpu() else { return };
+    let assemble = |context: &Context<_>| context.assemble(&Ptx::new(FILL).unwrap()).unwrap().cubin;
+    let plain = assemble(&context);
     for options in [
         ptx_key::JitOptions { optimization_level: Some(0), ..Default::default() },
         ptx_key::JitOptions { max_registers: Some(32), ..Default::default() },
@@ -88,8 +90,9 @@ fn options_reach_the_driver() {
         println!("{options:?}");
         let context = context.with_options(options);
         check_fill(&context.load(&image(FILL)).unwrap(), 3);
-        let assembled = context.assemble(&Ptx::new(FILL).unwrap()).unwrap();
-        check_fill(&context.load(&assembled.cubin.into()).unwrap(), 4);
+        let cubin = assemble(&context);
+        assert_ne!(cubin, plain);
+        check_fill(&context.load(&cubin.into()).unwrap(), 4);
     }
 }
 

@@ -29,6 +29,8 @@ mod gpu_in_flight;
 #[cfg(feature = "cuda")]
 mod gpu_modules;
 #[cfg(feature = "cuda")]
+mod gpu_out_of_memory;
+#[cfg(feature = "cuda")]
 mod gpu_own_functions;
 #[cfg(feature = "cuda")]
 mod gpu_reference_kernels;
