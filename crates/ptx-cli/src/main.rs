@@ -162,8 +162,19 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("ptx: {error:#}");
+            eprintln!("ptx: {}", told(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error with what it came of. Most say that themselves.
+fn told(error: &anyhow::Error) -> String {
+    let mut told = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !told.contains(&cause) {
+            told = format!("{told}: {cause}");
+        }
+    }
+    told
 }

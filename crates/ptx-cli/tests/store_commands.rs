@@ -318,4 +318,5 @@ fn warm_without_an_architecture_or_an_assembler_says_what_to_name() {
     let warm: [&dyn AsRef<OsStr>; 5] = [&"warm", &"--for", &"sm_80", &"--store", &folder.path()];
     let run = ptx(&warm, &[("PTXAS", "no/such/ptxas")]);
     assert!(!run.success && run.err.contains("no/such/ptxas"), "{}", run.err);
+    assert_eq!(run.err.matches("No such file").count(), 1, "{}", run.err);
 }

@@ -44,8 +44,10 @@ impl PtxHeader {
         let end = lines(text);
         let (isa, isa_line) = directive(&mut tokens, ".version", "9.0", end)?;
         let (target, target_line) = directive(&mut tokens, ".target", "sm_90a", end)?;
-        let mut behind = tokens.skip_while(|token| token.text != ".address_size");
-        let address_size = behind.nth(1).and_then(|bits| bits.text.parse().ok());
+        // What stands between are options of the target.
+        let next = tokens.find(|token| token.text.starts_with('.'));
+        let bits = next.filter(|token| token.text == ".address_size").and_then(|_| tokens.next());
+        let address_size = bits.and_then(|bits| bits.text.parse().ok());
         Ok(Self { isa, isa_line, target, target_line, address_size })
     }
 
@@ -183,7 +185,11 @@ mod tests {
         assert_eq!((read.isa_line, read.target_line), (3, 4));
         assert_eq!(read.target.to_string(), "sm_100f");
         assert_eq!(read.address_size, Some(64));
-        assert_eq!(header(".version 8.7 .target sm_90").unwrap().address_size, None);
+        // It stands next or nowhere: a long text is not read for it.
+        for behind in ["", ".entry a() {}\n.address_size 32"] {
+            let text = format!(".version 8.7 .target sm_90\n{behind}");
+            assert_eq!(header(&text).unwrap().address_size, None);
+        }
     }
 
     #[test]

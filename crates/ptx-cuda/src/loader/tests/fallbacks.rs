@@ -73,6 +73,18 @@ fn an_assembler_that_fails_in_passing_is_asked_again() {
         assert_eq!(error.refused().unwrap().assembler, "ptxas 13.5", "{error}");
     }
     assert_eq!(asked, 2);
+    // Nor is what is wrong with a text that was lowered again, for want of it.
+    for _ in 0..2 {
+        let lower = |isa: Option<PtxIsa>| {
+            asked += 1;
+            Ptx::new(match isa {
+                Some(_) => TEXT.replace("sm_90", "sm_100a"),
+                None => late.clone(),
+            })
+        };
+        modules.serve_lowered(&context, &key, lower).unwrap_err();
+    }
+    assert_eq!(asked, 6);
 }
 
 /// A remembered refusal of the driver's would outlast what keeps `ptxas` from its work.
