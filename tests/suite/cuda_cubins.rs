@@ -177,6 +177,23 @@ fn a_text_that_the_driver_is_too_old_for_is_assembled_by_ptxas() {
     }
 }
 
+/// Nobody would notice it: what was assembled is gone when the process ends.
+#[test]
+fn who_warms_a_store_that_keeps_nothing_is_told() {
+    let Some(ptxas) = assembler() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mode = ptx_disk::Mode::ReadOnly;
+    let config = ptx_disk::Config { mode, ..ptx_disk::Config::new(folder.path().join("store")) };
+    let disk = DiskStore::open(config).unwrap();
+    let jit = ptxas.jit(DEVICE, JitOptions::default());
+    let text = text(1);
+    let wanted = [(jit.key_of_text(&text), || Ptx::new(text.as_str()))];
+    let warmed = ptxas.warm(&disk, &jit, wanted, None, |_| {});
+    assert_eq!((warmed.made, warmed.failures.len()), (0, 1), "{warmed:?}");
+    let error = warmed.failures[0].1.to_string();
+    assert!(error.contains("`disk`") && error.contains("read-only"), "{error}");
+}
+
 /// Nobody would notice it: a module without kernels loads.
 #[test]
 fn what_was_cut_off_before_its_kernel_is_not_stored_by_who_warms() {

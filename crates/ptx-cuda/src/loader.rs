@@ -62,6 +62,9 @@ struct Attempt {
     claim: Option<Box<dyn Send>>,
     /// What kept an offline assembler from its work, and may not the next time.
     passing: Option<CudaError>,
+    /// A stored cubin that the driver refused without saying that it is to blame. It goes where the
+    /// driver then takes another.
+    doubtful: Option<Arc<[u8]>>,
 }
 
 /// No cache is left when this drops, so nothing waits for a later load.
@@ -114,22 +117,23 @@ impl<D: Driver> Loader<D> {
     ) -> Result<Found<D>, CudaError> {
         self.unload_retired();
         let Wanted { key, others } = wanted;
+        let mut attempt = Attempt::default();
         let cubins = self.cubins_of(context);
         if let Some(cubins) = cubins
-            && let Some(found) = self.load_stored(cubins, context, key)?
+            && let Some(found) = self.load_stored(cubins, context, key, &mut attempt)?
         {
             return Ok(found);
         }
         if let Some(found) = self.load_any(context, others)? {
             return Ok(found);
         }
-        let mut attempt = Attempt::default();
         if let Some(cubins) = cubins {
             match cubins.claim(key) {
                 Ok(held) => attempt.claim = held,
                 Err(published) => {
-                    let started = Instant::now();
-                    let found = self.take_or_remove(cubins, context, key, &published, started);
+                    let (started, attempt) = (Instant::now(), &mut attempt);
+                    let found =
+                        self.take_or_remove(cubins, context, key, &published, started, attempt);
                     if let Some(found) = found? {
                         return Ok(found);
                     }
@@ -187,10 +191,11 @@ impl<D: Driver> Loader<D> {
         cubins: &Cubins,
         context: &Context<D>,
         key: &ModuleKey,
+        attempt: &mut Attempt,
     ) -> Result<Option<Found<D>>, CudaError> {
         let started = Instant::now();
         match cubins.find(key) {
-            Some(stored) => self.take_or_remove(cubins, context, key, &stored, started),
+            Some(stored) => self.take_or_remove(cubins, context, key, &stored, started, attempt),
             None => Ok(None),
         }
     }
@@ -223,10 +228,13 @@ impl<D: Driver> Loader<D> {
         key: &ModuleKey,
         stored: &StoredCubin,
         started: Instant,
+        attempt: &mut Attempt,
     ) -> Result<Option<Found<D>>, CudaError> {
         self.take(context, stored, started).map(Some).or_else(|error| {
             if error.blames_image() {
                 cubins.remove_refused(key, &stored.image);
+            } else {
+                attempt.doubtful = Some(Arc::clone(&stored.image));
             }
             self.refused(error).map(|()| None)
         })
@@ -326,6 +334,9 @@ impl<D: Driver> Loader<D> {
         let cubins = self.cubins_of(context);
         let is_held_below = cubins.is_some_and(Cubins::is_writable);
         if let Some(cubins) = cubins {
+            if let Some(doubtful) = attempt.doubtful.take().filter(|doubtful| *doubtful != image) {
+                cubins.remove_refused(key, &doubtful);
+            }
             cubins.keep(*key, StoredCubin { image, cost: assembly }, attempt.claim.take());
         }
         Ok(Some(Found { module, source, cost, is_held_below }))

@@ -102,7 +102,8 @@ impl Ptxas {
     /// for, and makes the keys. A cubin that is stored already is not assembled again; other
     /// processes that want the same one wait.
     ///
-    /// A text without a kernel is a failure: it may have been cut off, and nobody would notice.
+    /// A text without a kernel is a failure: it may have been cut off, and nobody would notice. So
+    /// is a store that keeps nothing.
     ///
     /// # Panics
     ///
@@ -151,11 +152,17 @@ impl Ptxas {
         if text.kernels().next().is_none() {
             return Err(text.ends_before_a_kernel());
         }
+        let keeps = || {
+            let why = "it is off or read-only, or cannot write any more";
+            if store.is_writable() { Ok(()) } else { Err(failed(why.into())) }
+        };
+        keeps()?;
         let started = Instant::now();
         let assembled = self.assemble(&text, jit.compute_capability, &jit.options)?;
         let image = Arc::clone(assembled.cubin.image());
         store.store(key, &StoredCubin { image, cost: started.elapsed() }).map_err(failed)?;
-        Ok(ModuleSource::Assembled)
+        // It may have come to that meanwhile.
+        keeps().map(|()| ModuleSource::Assembled)
     }
 }
 

@@ -57,7 +57,7 @@ impl<D: Driver> Loader<D> {
         let offline = context.assembled_by(ptxas);
         let key = offline.module_key_of_text(ptx.text());
         if let Some(cubins) = &self.cubins
-            && let Some(found) = self.load_stored(cubins, &offline, &key)?
+            && let Some(found) = self.load_stored(cubins, &offline, &key, attempt)?
         {
             return Ok(Some(found));
         }

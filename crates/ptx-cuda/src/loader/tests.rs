@@ -219,6 +219,17 @@ fn where_the_code_of_a_refusal_says_little_the_text_is_tried_and_the_cubin_stays
 }
 
 #[test]
+fn a_cubin_that_was_refused_goes_where_another_is_taken() {
+    let store = Arc::<MapStore>::default();
+    let life = Life::new(&store);
+    store.put(life.key(), &crate::cubin::smallest(90, b"another's"));
+    life.driver.fail_next(Operation::Load, judged(DriverCode::UNKNOWN));
+    assert_eq!(life.load().unwrap(), ModuleSource::Assembled);
+    life.modules.flush();
+    assert!(store.only().1.image.ends_with(TEXT.as_bytes()));
+}
+
+#[test]
 fn a_lost_context_is_not_held_against_a_stored_cubin() {
     let store = Arc::<MapStore>::default();
     Life::new(&store).load().unwrap();
