@@ -116,7 +116,10 @@ fn on_this_machine(assembly: &Assembly, store: DiskStore) -> anyhow::Result<()> 
     let warmed = modules.warm(&context, wanted, assembly.threads, |step| bar.step(step));
     bar.end();
     let failed = report(&device.name, &warmed, elsewhere);
-    ensure!(failed == 0, "{failed} texts have no module");
+    // What is not stored is of no use to the next process.
+    let lost = (warmed.made as u64).saturating_sub(modules.snapshot().cubins.written);
+    ensure!(failed == 0 && lost == 0, "{failed} texts have no module, {lost} have no stored cubin");
+    ensure!(store.is_writable(), "the store could not write in the end: see the warnings");
     Ok(())
 }
 
