@@ -1,6 +1,7 @@
 //! `cargo xtask bench modules`, on a machine with a GPU: what it takes until the first function of
 //! each corpus file can be launched, from nothing by the driver and by our cache, from the driver's
-//! own cache, from our cubins on disk, from our memory, and from cubins that are in memory already: the floor.
+//! own cache, from our cubins on disk, from our memory, and from cubins that are in memory already:
+//! the floor.
 //!
 //! Each stage is a process of its own, since the driver reads its settings once. What a machine
 //! without Rust needs is in `.gpu/` after `cargo xtask gpu-bundle`. `quick` as an argument leaves

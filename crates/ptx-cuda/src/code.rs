@@ -59,7 +59,8 @@ codes! {
         update the driver, lower for an earlier ISA, or assemble offline with a newer ptxas";
     JIT_COMPILATION_DISABLED = 223, "PTX compilation is switched off (CUDA_DISABLE_PTX_JIT): \
         switch it on, or assemble offline with ptxas and load the cubin";
-    INVALID_SOURCE = 300, "the image is none that this driver compiles: give it PTX text or a cubin";
+    INVALID_SOURCE = 300, "the image is none that this driver compiles: \
+        give it PTX text or a cubin";
     FILE_NOT_FOUND = 301, "a file that the driver needs was not found: \
         install the driver anew, with its PTX compiler";
     SHARED_OBJECT_SYMBOL_NOT_FOUND = 302, "a library of the driver lacks a symbol: \

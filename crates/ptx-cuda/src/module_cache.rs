@@ -26,8 +26,8 @@ use crate::{
 /// unloaded, and then modules of the same device that nobody uses are taken out and unloaded, those
 /// first that the retention would have go first.
 ///
-/// A refusal that will not change (see [`Refused::is_permanent`](crate::Refused::is_permanent)) is remembered like a module:
-/// the driver is not asked again. Its key holds the driver's version, so another driver is. What
+/// A refusal that [will not change](crate::Refused::is_permanent) is remembered like a module: the
+/// driver is not asked again. Its key holds the driver's version, so another driver is. What
 /// [may be damaged](crate::Refused::may_be_damaged) is asked for again.
 ///
 /// Modules keep their context: [`forget`](Self::forget) it before it is to go, and have what that

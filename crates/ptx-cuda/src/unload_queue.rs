@@ -35,8 +35,8 @@ pub(crate) fn collect() {
     }
 }
 
-/// Lets any thread drop what this one has retired. A thread keeps what it retires to itself until it
-/// is 64 values, which may be all of a device's memory, and it may never come to that.
+/// Lets any thread drop what this one has retired. A thread keeps what it retires to itself until
+/// it is 64 values, which may be all of a device's memory, and it may never come to that.
 pub(crate) fn share_retired() {
     crossbeam_epoch::pin().flush();
 }

@@ -12,9 +12,9 @@ const LOOKS: u32 = 1000;
 const BETWEEN_LOOKS: Duration = Duration::from_micros(100);
 
 impl<D: Driver> UnloadQueue<D> {
-    /// Calls the driver, which may need `bytes` of a device's memory. Where memory ran out, once more
-    /// with the memory of what is retired, and then with that of ever more residents which nobody
-    /// uses.
+    /// Calls the driver, which may need `bytes` of a device's memory. Where memory ran out, once
+    /// more with the memory of what is retired, and then with that of ever more residents which
+    /// nobody uses.
     ///
     /// A module may be loaded lazily: then memory runs out when a function is looked up.
     pub(crate) fn with_room<T>(
@@ -44,8 +44,8 @@ impl<D: Driver> UnloadQueue<D> {
         self.unload_all()
     }
 
-    /// Takes `bytes` of residents that nobody uses out of the cache, and unloads them; whether there
-    /// were any.
+    /// Takes `bytes` of residents that nobody uses out of the cache, and unloads them; whether
+    /// there were any.
     fn unload_idle(&self, device: u32, bytes: u64) -> bool {
         // What a thread takes out while it looks at a cache cannot be dropped.
         let Some(residents) = self.residents.upgrade().filter(|_| !crossbeam_epoch::is_pinned())
