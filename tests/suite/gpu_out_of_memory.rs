@@ -20,7 +20,7 @@ fn modules_that_nobody_uses_make_room_on_a_full_device() {
     let used = load(0);
     check_fill(&used, 0);
     let entered = context.enter().unwrap();
-    let room = usize::try_from(BALLAST * 4).unwrap();
+    let room = usize::try_from(BALLAST * 4 + BALLAST / 2).unwrap();
     let free = usize::try_from(context.free_bytes().unwrap()).unwrap();
     let filler = DeviceBuffer::<u8>::zeroed(free - room).unwrap();
     for number in 1..MODULES {

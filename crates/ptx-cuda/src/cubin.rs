@@ -141,7 +141,7 @@ pub(crate) fn smallest(architecture: u8, content: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[test]
@@ -164,7 +164,13 @@ mod tests {
     const SECTION_BYTES: usize = 64;
 
     /// A section header, of which only what is looked at is filled in.
-    fn section(name: u32, kind: u32, flags: u64, offset: u64, size: u64) -> [u8; SECTION_BYTES] {
+    pub(crate) fn section(
+        name: u32,
+        kind: u32,
+        flags: u64,
+        offset: u64,
+        size: u64,
+    ) -> [u8; SECTION_BYTES] {
         let mut header = [0_u8; SECTION_BYTES];
         header[..4].copy_from_slice(&name.to_le_bytes());
         header[4..8].copy_from_slice(&kind.to_le_bytes());
@@ -175,7 +181,7 @@ mod tests {
     }
 
     /// A cubin with these sections, whose names lie in the first one.
-    fn with_sections(names: &[u8], sections: &[[u8; SECTION_BYTES]]) -> Vec<u8> {
+    pub(crate) fn with_sections(names: &[u8], sections: &[[u8; SECTION_BYTES]]) -> Vec<u8> {
         let names_at = (HEADER_BYTES + (sections.len() + 2) * SECTION_BYTES) as u64;
         let mut table = [0; SECTION_BYTES].to_vec();
         table.extend(section(0, 3, 0, names_at, names.len() as u64));

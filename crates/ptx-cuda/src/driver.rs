@@ -165,13 +165,13 @@ pub enum Image {
 }
 
 impl Image {
-    /// Bytes of the text or image.
-    pub fn bytes(&self) -> u64 {
-        let bytes = match self {
-            Self::Ptx(ptx) => ptx.text().len(),
-            Self::Cubin(cubin) => cubin.image().len(),
-        };
-        bytes as u64
+    /// Bytes that its module takes on the device. Of a text, whose machine code is not there yet,
+    /// they are taken to be as many as its own.
+    pub fn device_bytes(&self) -> u64 {
+        match self {
+            Self::Ptx(ptx) => ptx.text().len() as u64,
+            Self::Cubin(cubin) => cubin.device_bytes(),
+        }
     }
 }
 

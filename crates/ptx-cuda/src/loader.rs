@@ -175,7 +175,7 @@ impl<D: Driver> Loader<D> {
         assembly: &JitLog,
     ) -> Result<Module<D>, CudaError> {
         let load = || context.load_into(image, assembly.clone(), Some(&self.queue));
-        self.queue.with_room(context.id().device, image.bytes(), load)
+        self.queue.with_room(context.id().device, image.device_bytes(), load)
     }
 
     fn load_given(&self, context: &Context<D>, image: &Image) -> Result<Found<D>, CudaError> {

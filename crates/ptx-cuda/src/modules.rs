@@ -74,13 +74,14 @@ impl<D: Driver> Module<D> {
         queue: Option<&Arc<UnloadQueue<D>>>,
     ) -> Self {
         let Loaded { module, log } = loaded;
-        let (bytes, kernels) = match image {
-            Image::Ptx(ptx) => (image.bytes(), Some(ptx.kernels().map(str::to_owned).collect())),
+        let kernels = match image {
+            Image::Ptx(ptx) => Some(ptx.kernels().map(str::to_owned).collect()),
             Image::Cubin(cubin) => {
                 let kernels = cubin.kernels();
-                (cubin.device_bytes(), (!kernels.is_empty()).then(|| kernels.into()))
+                (!kernels.is_empty()).then(|| kernels.into())
             }
         };
+        let bytes = image.device_bytes();
         let held = Held { context, module, bytes, queue: queue.map(Arc::clone) };
         Self(Arc::new(Resident {
             held: scopeguard::guard(held, retire::<D>),

@@ -8,9 +8,10 @@ use std::time::Duration;
 use ptx_cache::{Budget, Config};
 use ptx_key::ComputeCapability;
 
+use crate::cubin::tests::{section, with_sections};
 use crate::{
-    Context, CudaError, DriverCode, DriverVersion, Failure, JitLog, Module, ModuleCache, Operation,
-    Ptx, RecordingDriver,
+    Context, Cubin, CudaError, DriverCode, DriverVersion, Failure, JitLog, Module, ModuleCache,
+    Operation, Ptx, RecordingDriver,
 };
 
 fn text(number: usize) -> String {
@@ -119,6 +120,28 @@ fn memory_that_ran_out_takes_the_residents_that_nobody_uses() {
 #[test]
 fn an_assembly_that_ran_out_of_memory_takes_them_too() {
     check_that_idle_residents_go(Operation::Assemble);
+}
+
+/// The image is small; what the device must hold for it is not.
+#[test]
+fn as_much_room_is_made_as_a_cubin_takes_on_the_device() {
+    use elf::abi::{SHF_ALLOC, SHT_NOBITS, SHT_PROGBITS};
+
+    let (driver, context, modules) = start();
+    for number in 0..3 {
+        let text = text(number) + &" ".repeat(10_000);
+        let key = context.module_key_of_text(&text);
+        modules.get_or_load(&context, &key, || Ptx::new(text)).unwrap();
+    }
+    let sections =
+        [section(0, SHT_NOBITS, SHF_ALLOC.into(), 0, 1 << 20), section(11, SHT_PROGBITS, 0, 0, 0)];
+    let image = with_sections(b".nv.global\0.nv.constant0.k\0", &sections);
+    for _ in 0..2 {
+        driver.fail_next(Operation::Load, out_of_memory());
+    }
+    let key = context.module_key_of_text("the cubin");
+    let module = modules.get_or_load(&context, &key, || Cubin::new(image)).unwrap();
+    assert_eq!((module.bytes(), driver.loaded()), (1 << 20, 1));
 }
 
 fn check_that_idle_residents_go(running_out: Operation) {
