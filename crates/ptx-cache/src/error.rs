@@ -3,6 +3,10 @@
 use std::error::Error;
 use std::sync::Arc;
 
+/// What an error came of. Boxed within the `Arc`: an `Arc` of the error alone is an error itself,
+/// and who follows the chain would meet that and not tell what it holds.
+type Cause = Arc<Box<dyn Error + Send + Sync>>;
+
 /// Why a request has no value. Cheap to copy: everyone who waited for a lowering gets the same.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -11,7 +15,7 @@ pub enum CacheError {
     ///
     /// The source is the lowering's own error; `downcast_ref` gives it back in its own type.
     #[error("lowering failed: {0}")]
-    Lowering(#[source] Arc<dyn Error + Send + Sync>),
+    Lowering(#[source] Cause),
     /// The lowering panicked in the thread that ran it; this is what those who waited get.
     #[error("the lowering panicked in another thread; the next request lowers again")]
     Panicked,
@@ -36,7 +40,7 @@ pub enum CacheError {
         /// The tier's name.
         tier: String,
         /// What the tier said.
-        source: Arc<dyn Error + Send + Sync>,
+        source: Cause,
     },
 }
 

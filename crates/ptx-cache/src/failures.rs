@@ -120,7 +120,7 @@ where
     ) {
         let CacheError::Lowering(source) = error else { return };
         let Some(until) = now.checked_add(memory.lasts) else { return };
-        if memory.most == 0 || may_pass(&**source) || !(memory.is_deterministic)(&**source) {
+        if memory.most == 0 || may_pass(&***source) || !(memory.is_deterministic)(&***source) {
             return;
         }
         self.forget(&key);
@@ -202,14 +202,18 @@ mod tests {
         FailureMemory { lasts: Duration::from_secs(10), most, is_deterministic }
     }
 
-    fn lowering(source: Option<std::io::Error>) -> CacheError {
-        CacheError::Lowering(Arc::new(Failure(source)))
+    fn lowering(error: impl Into<Box<dyn Error + Send + Sync>>) -> CacheError {
+        CacheError::Lowering(Arc::new(error.into()))
     }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("one that came of another request")]
+    struct Outer(#[source] CacheError);
 
     #[test]
     fn a_failure_is_the_same_until_its_time_is_over() {
         let (failures, now) = (failures(), Instant::now());
-        let error = lowering(None);
+        let error = lowering(Failure(None));
         failures.remember(1, &error, &memory(4), now);
         let later = |seconds| now + Duration::from_secs(seconds);
         let recalled = failures.recall(&1, later(9)).unwrap();
@@ -226,19 +230,20 @@ mod tests {
         let everything =
             FailureMemory { is_deterministic: Arc::new(|_| true), ..memory(usize::MAX) };
         let passing = [
-            lowering(Some(std::io::ErrorKind::TimedOut.into())),
-            CacheError::Lowering(Arc::new(std::io::Error::from(std::io::ErrorKind::OutOfMemory))),
-            CacheError::Lowering(Arc::new(Vec::<u64>::new().try_reserve(usize::MAX).unwrap_err())),
+            lowering(Failure(Some(std::io::ErrorKind::TimedOut.into()))),
+            lowering(Outer(lowering(std::io::Error::from(std::io::ErrorKind::TimedOut)))),
+            lowering(std::io::Error::from(std::io::ErrorKind::OutOfMemory)),
+            lowering(Vec::<u64>::new().try_reserve(usize::MAX).unwrap_err()),
             CacheError::Panicked,
             CacheError::Circle,
             CacheError::Reentry,
-            CacheError::Lowering(Arc::new(CacheError::Circle)),
+            lowering(CacheError::Circle),
         ];
         for error in &passing {
             failures.remember(1, error, &everything, now);
             assert!(failures.recall(&1, now).is_none(), "{error:?}");
         }
-        let other = CacheError::Lowering(Arc::new(std::fmt::Error));
+        let other = lowering(std::fmt::Error);
         failures.remember(1, &other, &memory(4), now);
         assert!(failures.recall(&1, now).is_none(), "the caller did not call it deterministic");
     }
@@ -246,7 +251,7 @@ mod tests {
     #[test]
     fn the_oldest_goes_when_there_are_too_many() {
         let (failures, now) = (failures(), Instant::now());
-        (0..5).for_each(|key| failures.remember(key, &lowering(None), &memory(3), now));
+        (0..5).for_each(|key| failures.remember(key, &lowering(Failure(None)), &memory(3), now));
         let kept: Vec<u64> = (0..5).filter(|key| failures.recall(key, now).is_some()).collect();
         assert_eq!(kept, [2, 3, 4]);
     }
@@ -255,7 +260,7 @@ mod tests {
     fn failing_and_being_forgotten_in_turn_leaves_no_trace_that_grows() {
         let (failures, now) = (failures(), Instant::now());
         for turn in 0..100 {
-            failures.remember(turn % 2, &lowering(None), &memory(8), now);
+            failures.remember(turn % 2, &lowering(Failure(None)), &memory(8), now);
             failures.forget(&(turn % 2));
         }
         let remembered = lock(&failures.remembered);
@@ -267,9 +272,9 @@ mod tests {
     fn a_failure_that_came_again_lasts_from_the_last_time() {
         let (failures, now) = (failures(), Instant::now());
         let later = |seconds| now + Duration::from_secs(seconds);
-        failures.remember(1, &lowering(None), &memory(4), now);
-        failures.remember(1, &lowering(None), &memory(4), later(8));
-        failures.remember(2, &lowering(None), &memory(4), later(12));
+        failures.remember(1, &lowering(Failure(None)), &memory(4), now);
+        failures.remember(1, &lowering(Failure(None)), &memory(4), later(8));
+        failures.remember(2, &lowering(Failure(None)), &memory(4), later(12));
         assert!(failures.recall(&1, later(12)).is_some());
     }
 }

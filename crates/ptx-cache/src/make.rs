@@ -180,6 +180,6 @@ impl Drop for Unwinds<'_> {
 pub(crate) fn lowering_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> CacheError {
     match error.into().downcast::<CacheError>() {
         Ok(own) => *own,
-        Err(error) => CacheError::Lowering(Arc::from(error)),
+        Err(error) => CacheError::Lowering(Arc::new(error)),
     }
 }

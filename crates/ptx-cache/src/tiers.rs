@@ -222,7 +222,7 @@ impl Tiers {
             };
             if counts && outcome.is_ok() {
                 let tier = tier.store.name().to_owned();
-                outcome = Err(CacheError::Store { tier, source: Arc::from(source) });
+                outcome = Err(CacheError::Store { tier, source: Arc::new(source) });
             }
         }
         outcome
@@ -241,7 +241,7 @@ impl Tiers {
                 Err(source) => {
                     let tier = tier.store.name().to_owned();
                     outcome =
-                        outcome.and(Err(CacheError::Store { tier, source: Arc::from(source) }));
+                        outcome.and(Err(CacheError::Store { tier, source: Arc::new(source) }));
                 }
             }
         }
