@@ -166,6 +166,12 @@ impl RecordingDriver {
         calls::on_launch_path(launch_path)
     }
 
+    /// Keeps every call waiting until what this gives is dropped.
+    #[cfg(test)]
+    pub(crate) fn busy(&self) -> impl Drop {
+        self.state()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }

@@ -6,7 +6,8 @@
 
 mod room;
 
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
 
 use ptx_cache::Resident;
 
@@ -43,60 +44,95 @@ pub(crate) fn share_retired() {
 
 /// The modules of one cache that wait to be unloaded.
 pub(crate) struct UnloadQueue<D: Driver> {
-    /// `None` once the cache is gone, and with it all who would take something out.
-    waiting: Mutex<Option<Vec<Unused<D>>>>,
+    waiting: Mutex<Waiting<D>>,
     /// What can be made to wait here where memory runs out.
     residents: Weak<Residents<D>>,
 }
 
+struct Waiting<D: Driver> {
+    unused: Vec<Unused<D>>,
+    unloader: Unloader,
+}
+
+/// Who takes out what waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unloader {
+    /// Who loads.
+    Cache,
+    /// Who puts something in: the cache is gone.
+    Anyone,
+    /// A thread that was started for it, until nothing waits any more.
+    Thread,
+}
+
 impl<D: Driver> UnloadQueue<D> {
     pub(crate) fn new(residents: Weak<Residents<D>>) -> Self {
-        Self { waiting: Mutex::new(Some(Vec::new())), residents }
+        let waiting = Waiting { unused: Vec::new(), unloader: Unloader::Cache };
+        Self { waiting: Mutex::new(waiting), residents }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Option<Vec<Unused<D>>>> {
+    fn waiting(&self) -> MutexGuard<'_, Waiting<D>> {
         // A list is whole at every moment.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts a module in. The driver is not called, unless the cache is gone.
-    pub(crate) fn push(&self, unused: Unused<D>) {
-        if let Some(waiting) = &mut *self.waiting() {
-            waiting.push(unused);
+    pub(crate) fn push(self: &Arc<Self>, unused: Unused<D>) {
+        let mut waiting = self.waiting();
+        waiting.unused.push(unused);
+        if waiting.unloader != Unloader::Anyone {
             return;
         }
-        if crossbeam_epoch::is_pinned() {
-            // A cache that is there runs what one that is gone had retired, inside a hit perhaps.
-            let thread = std::thread::Builder::new().name("ptx-cuda unload".to_owned());
-            // Where no thread can be had, the module went with the closure that was dropped, and
-            // stays loaded until its context ends.
-            let _ = thread.spawn(|| unused.unload());
-        } else {
-            unused.unload();
+        if !crossbeam_epoch::is_pinned() {
+            drop(waiting);
+            self.unload_all();
+            return;
+        }
+        // A cache that is there runs what one that is gone had retired, inside a hit perhaps.
+        waiting.unloader = Unloader::Thread;
+        drop(waiting);
+        let queue = Arc::clone(self);
+        let thread = thread::Builder::new().name("ptx-cuda unload".to_owned());
+        if thread.spawn(move || queue.unload_late()).is_err() {
+            // The next who puts something in takes this out too.
+            self.waiting().unloader = Unloader::Anyone;
+        }
+    }
+
+    /// Unloads what waits, and what is put in meanwhile.
+    fn unload_late(&self) {
+        loop {
+            let mut waiting = self.waiting();
+            let unused = std::mem::take(&mut waiting.unused);
+            if unused.is_empty() {
+                waiting.unloader = Unloader::Anyone;
+                return;
+            }
+            drop(waiting);
+            unused.into_iter().for_each(Unused::unload);
         }
     }
 
     /// Unloads what waits, each module in its own context; how many.
     pub(crate) fn unload_all(&self) -> usize {
-        let waiting = self.waiting().as_mut().map(std::mem::take).unwrap_or_default();
-        let count = waiting.len();
-        waiting.into_iter().for_each(Unused::unload);
+        let unused = std::mem::take(&mut self.waiting().unused);
+        let count = unused.len();
+        unused.into_iter().for_each(Unused::unload);
         count
     }
 
     /// What waits.
     pub(crate) fn content(&self) -> Resident {
-        let waiting = self.waiting();
-        let waiting = waiting.as_deref().unwrap_or_default();
-        let bytes = waiting.iter().fold(0_u64, |sum, unused| sum.saturating_add(unused.bytes));
-        Resident { entries: waiting.len() as u64, bytes }
+        let Waiting { unused, .. } = &*self.waiting();
+        let bytes = unused.iter().fold(0_u64, |sum, unused| sum.saturating_add(unused.bytes));
+        Resident { entries: unused.len() as u64, bytes }
     }
 
     /// Unloads what waits; what comes later is unloaded by who brings it.
     pub(crate) fn close(&self) {
         collect();
-        let waiting = self.waiting().take().unwrap_or_default();
-        waiting.into_iter().for_each(Unused::unload);
+        self.waiting().unloader = Unloader::Anyone;
+        self.unload_all();
     }
 }
 

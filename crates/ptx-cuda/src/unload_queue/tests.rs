@@ -252,3 +252,32 @@ fn what_outlives_the_cache_and_drops_in_a_hit_is_unloaded_elsewhere() {
     until(|| driver.loaded() == 0);
     assert_eq!(driver.violations(), [""; 0]);
 }
+
+/// Each unload may wait for the device.
+#[cfg(target_os = "linux")]
+#[test]
+fn one_thread_unloads_all_that_drops_in_a_hit_once_the_cache_is_gone() {
+    const MODULES: usize = 50;
+    let driver = RecordingDriver::new();
+    let context = Context::primary(&driver, 0).unwrap();
+    let modules = ModuleCache::new(Config::default());
+    let users: Vec<_> =
+        (0..MODULES).map(|number| load(&modules, &context, number).unwrap()).collect();
+    drop(modules);
+    let unloading = || {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        let names = tasks
+            .filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")).ok());
+        names.filter(|name| name.trim() == "ptx-cuda unload").count()
+    };
+    let busy = driver.busy();
+    let pinned = crossbeam_epoch::pin();
+    drop(users);
+    drop(pinned);
+    let threads = unloading();
+    drop(busy);
+    // Other tests may have one too.
+    assert!(threads < MODULES / 2, "{threads} threads unload");
+    until(|| driver.loaded() == 0);
+    assert_eq!(driver.violations(), [""; 0]);
+}
