@@ -51,7 +51,7 @@ enum Command {
     /// Removes what `PTX_CACHE_BYTES`, `PTX_CACHE_ENTRIES` and `PTX_CACHE_DAYS` do not allow, and
     /// stores the rest smaller than its writers had time to.
     Trim {
-        /// The level of zstd to store entries with anew, where that saves a twentieth or more.
+        /// The level of zstd to store texts with anew, where that saves a twentieth or more.
         #[arg(long, default_value_t = 9, allow_negative_numbers = true)]
         level: i32,
         /// Only removes.
