@@ -42,8 +42,8 @@ pub enum Compression {
     /// launch waits for a cubin; as zstd frames, cubins are three quarters of the bytes and take
     /// three to four times as long to decode.
     Zstd {
-        /// zstd's level, for texts: 1 is fast, 19 is small, negative ones are faster still. Levels out of
-        /// zstd's range count as the nearest in it.
+        /// zstd's level, for texts: 1 is fast, 19 is small, negative ones are faster still. Levels
+        /// out of zstd's range count as the nearest in it.
         level: i32,
     },
 }
@@ -59,9 +59,11 @@ thread_local! {
     // A zstd context is some hundred kilobytes, and digesting the dictionary takes longer than
     // compressing a file: both are kept for the next entry.
     static COMPRESSOR: RefCell<Option<Kept>> = const { RefCell::new(None) };
-    static DECOMPRESSOR: RefCell<Option<Decoder>> = const { RefCell::new(None) };
-    static DICTIONARY_DECOMPRESSOR: RefCell<Option<Decoder>> =
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+    static DICTIONARY_DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> =
         const { RefCell::new(None) };
+    /// What was decoded last.
+    static CONTENT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 struct Kept {
@@ -155,49 +157,54 @@ impl Encoding {
             Self::Plain => (stored.len() as u64 == content_bytes).then(|| take(stored)),
             Self::Zstd => DECOMPRESSOR.with_borrow_mut(|kept| {
                 let new = || Decompressor::new().ok();
-                decompress(kept, new, stored, content_bytes).map(take)
+                decompress(kept, new, stored, content_bytes, take)
             }),
             Self::ZstdDictionary(number) if Some(number) == *DICTIONARY_NUMBER => {
                 let new =
                     || Decompressor::with_prepared_dictionary(DECODER_DICTIONARY.as_ref()?).ok();
                 DICTIONARY_DECOMPRESSOR
-                    .with_borrow_mut(|kept| decompress(kept, new, stored, content_bytes).map(take))
+                    .with_borrow_mut(|kept| decompress(kept, new, stored, content_bytes, take))
             }
             Self::ZstdDictionary(_) => return Ok(None),
-            Self::Lz4 => lz4_block::decompress_with(stored, content_bytes, take),
+            Self::Lz4 => lz4_block::decompress(stored, content_bytes, take),
         };
         taken.ok_or(Damage::Decoding).map(Some)
     }
 }
 
-/// A decoder, and what it decoded last.
-struct Decoder {
-    decompressor: Decompressor<'static>,
-    content: Vec<u8>,
-}
-
-fn decompress<'a>(
-    kept: &'a mut Option<Decoder>,
+fn decompress<T>(
+    kept: &mut Option<Decompressor<'static>>,
     new: impl FnOnce() -> Option<Decompressor<'static>>,
     frame: &[u8],
     content_bytes: u64,
-) -> Option<&'a [u8]> {
+    take: impl FnOnce(&[u8]) -> T,
+) -> Option<T> {
     // Checked before anything of that size is allocated.
     if get_frame_content_size(frame).ok()?? != content_bytes {
         return None;
     }
-    let length = usize::try_from(content_bytes).ok()?;
-    let decoder = match kept {
-        Some(decoder) => decoder,
-        None => kept.insert(Decoder { decompressor: new()?, content: Vec::new() }),
+    let decompressor = match kept {
+        Some(decompressor) => decompressor,
+        None => kept.insert(new()?),
     };
-    decoder.content.clear();
-    if decoder.content.capacity() > MOST_KEPT {
-        decoder.content = Vec::new();
-    }
-    decoder.content.reserve_exact(length);
-    decoder.decompressor.decompress_to_buffer(frame, &mut decoder.content).ok()?;
-    (decoder.content.len() == length).then_some(decoder.content.as_slice())
+    let decode = |content: &mut [u8]| decompressor.decompress_to_buffer(frame, content).ok();
+    decoded(content_bytes, decode, take)
+}
+
+/// Has `decode` fill a buffer of `content_bytes`, and gives them to `take` if they are as many.
+fn decoded<T>(
+    content_bytes: u64,
+    decode: impl FnOnce(&mut [u8]) -> Option<usize>,
+    take: impl FnOnce(&[u8]) -> T,
+) -> Option<T> {
+    let length = usize::try_from(content_bytes).ok()?;
+    CONTENT.with_borrow_mut(|content| {
+        if content.len() < length || content.len() > MOST_KEPT {
+            *content = vec![0; length];
+        }
+        let content = content.get_mut(..length)?;
+        (decode(content)? == length).then(|| take(content))
+    })
 }
 
 #[cfg(test)]
