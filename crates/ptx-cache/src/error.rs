@@ -3,9 +3,9 @@
 use std::error::Error;
 use std::sync::Arc;
 
-/// What an error came of. Boxed within the `Arc`: an `Arc` of the error alone is an error itself,
-/// and who follows the chain would meet that and not tell what it holds.
-type Cause = Arc<Box<dyn Error + Send + Sync>>;
+/// What an error came of, shared by all who get it. Boxed within the `Arc`: an `Arc` of the error
+/// alone is an error itself, and who follows the chain would meet that and not tell what it holds.
+pub type Cause = Arc<Box<dyn Error + Send + Sync>>;
 
 /// Why a request has no value. Cheap to copy: everyone who waited for a lowering gets the same.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -127,7 +127,7 @@ pub use accounting::{Budget, Resident, Weigh};
 pub use cache::Cache;
 pub use config::Config;
 pub use cubin_store::{CubinStore, StoredCubin};
-pub use error::CacheError;
+pub use error::{CacheError, Cause};
 pub use failures::{FailureMemory, IsDeterministic};
 pub use listener::{Event, Listener};
 pub use made::{Made, Origin, Served};

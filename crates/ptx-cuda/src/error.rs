@@ -5,14 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ptx_cache::CacheError;
+use ptx_cache::{CacheError, Cause};
 
 use crate::ptx::printable;
 use crate::{DriverCode, Reason, Refused};
-
-/// What an error came of. Boxed within the `Arc`: an `Arc` of the error alone is an error itself,
-/// and who follows the chain would meet that and not tell what it holds.
-type Cause = Arc<Box<dyn Error + Send + Sync>>;
 
 /// Why there is no module, function or buffer. Cheap to clone: everyone who waited for a load
 /// gets the same.
