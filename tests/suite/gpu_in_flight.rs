@@ -2,10 +2,11 @@
 
 use std::thread;
 
-use ptx_cuda::{Argument, Budget, Config, Context, CudaError, Ptx};
+use ptx_cuda::{Budget, Config, Context, Ptx};
 
 use crate::cuda_stack::{lowerings, stack_over};
 use crate::gpu_device::{Gpu, gpu};
+use crate::gpu_modules::{FILL, check_fill};
 use crate::gpu_reference_kernels::check;
 
 #[test]
@@ -43,65 +44,36 @@ fn reference_kernels_are_right_while_eight_threads_evict_each_others_modules() {
     assert_eq!((context.failed_unloads(), own.failed_unloads()), (0, 0));
 }
 
-/// Runs for `nanos`, and then writes `base + i` to `out[i]`.
-const SLOW: &str = "
-.version 7.0
-.target sm_70
-.address_size 64
-.visible .entry slow(.param .u64 out, .param .u32 base, .param .u64 nanos)
-{
-    .reg .pred %p1;
-    .reg .b32 %r<5>;
-    .reg .b64 %rd<8>;
-    ld.param.u64 %rd1, [out];
-    ld.param.u32 %r1, [base];
-    ld.param.u64 %rd2, [nanos];
-    cvta.to.global.u64 %rd1, %rd1;
-    mov.u64 %rd3, %globaltimer;
-again:
-    mov.u64 %rd4, %globaltimer;
-    sub.s64 %rd5, %rd4, %rd3;
-    setp.lt.u64 %p1, %rd5, %rd2;
-    @%p1 bra again;
-    mov.u32 %r2, %tid.x;
-    mul.wide.u32 %rd6, %r2, 4;
-    add.s64 %rd7, %rd1, %rd6;
-    add.u32 %r3, %r1, %r2;
-    st.global.u32 [%rd7], %r3;
-    ret;
-}
-";
+/// A second, before `fill` goes on.
+const WAIT: &str = "{
+        .reg .pred %waits;
+        .reg .b64 %from, %now, %past;
+        mov.u64 %from, %globaltimer;
+    again:
+        mov.u64 %now, %globaltimer;
+        sub.s64 %past, %now, %from;
+        setp.lt.u64 %waits, %past, 1000000000;
+        @%waits bra again;
+    }
+    mov.u32 %r2, %tid.x";
 
 #[test]
 fn a_kernel_runs_to_its_end_while_its_module_is_retired_and_loaded_again() {
     let Some(Gpu { context, .. }) = gpu() else { return };
     let folder = tempfile::tempdir().unwrap();
     let stack = stack_over(&folder.path().join("store"), Config::default());
-    let key = context.module_key_of_text(SLOW);
-    let load = || {
-        let module = stack.modules.get_or_load(&context, &key, || Ptx::new(SLOW)).unwrap();
-        module.function("slow").unwrap()
-    };
-    let run = |function: &ptx_cuda::Function<_>, base: u32, millis: u64| {
-        let mut out = [0_u8; 4 * 32];
-        let (base_bytes, nanos) = (base.to_le_bytes(), (millis * 1_000_000).to_le_bytes());
-        let mut arguments =
-            [Argument::Buffer(&mut out), Argument::Value(&base_bytes), Argument::Value(&nanos)];
-        function.run([1; 3], [32, 1, 1], 0, &mut arguments)?;
-        let numbers =
-            out.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap()));
-        assert!(numbers.eq(base..base + 32));
-        Ok::<_, CudaError>(())
-    };
-    run(&load(), 0, 0).unwrap();
+    let slow = FILL.replace("mov.u32 %r2, %tid.x", WAIT).replace("67108864", "4");
+    let key = context.module_key_of_text(&slow);
+    let load = || stack.modules.get_or_load(&context, &key, || Ptx::new(slow.as_str())).unwrap();
+    check_fill(&load(), 0);
     let mut reloads = 0;
     thread::scope(|scope| {
-        let function = load();
-        let running = scope.spawn(move || run(&function, 7, 1000).unwrap());
+        let module = load();
+        let running = scope.spawn(move || check_fill(&module, 7));
         while !running.is_finished() {
             stack.modules.clear();
-            // Another module of the same text.
-            let _ = load();
+            // Another module of the same text, loaded whole.
+            load().function("fill").unwrap();
             stack.modules.unload_retired();
             reloads += 1;
         }
@@ -109,6 +81,6 @@ fn a_kernel_runs_to_its_end_while_its_module_is_retired_and_loaded_again() {
     });
     println!("loaded again {reloads} times while a kernel ran");
     assert!(reloads > 1);
-    run(&load(), 9, 0).unwrap();
+    check_fill(&load(), 9);
     assert_eq!(context.failed_unloads(), 0);
 }
