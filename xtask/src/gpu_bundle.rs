@@ -45,8 +45,8 @@ export PTX_CORPUS=\"${PTX_CORPUS:-$(dirname \"$0\")/corpus}\"
 
 const RUN_SANITIZED: &str = "\
 #!/usr/bin/env bash
-# Runs the GPU tests under compute-sanitizer: memory errors and leaks, then races and barriers of the
-# kernels. Left out are the tests of a context that an illegal write ends, and what a call of the
+# Runs the GPU tests under compute-sanitizer: memory errors and leaks, then races and barriers of
+# the kernels. Left out are the tests of a context that an illegal write ends, and what a call of the
 # driver returns where a test asks it for something that is not there.
 set -u
 cd \"$(dirname \"$0\")\"

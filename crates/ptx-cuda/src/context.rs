@@ -174,14 +174,14 @@ impl<D: Driver> Context<D> {
     /// [`CudaError::Refused`] where the driver refuses the text or image, and what else the
     /// driver's call returns.
     pub fn load(&self, image: &Image) -> Result<Module<D>, CudaError> {
-        self.load_into(image, JitLog::default(), None)
+        self.load_into(image, &JitLog::default(), None)
     }
 
     /// [`load`](Self::load) of what an assembler made and said, for the cache whose queue this is.
     pub(crate) fn load_into(
         &self,
         image: &Image,
-        assembly: JitLog,
+        assembly: &JitLog,
         queue: Option<&Arc<UnloadQueue<D>>>,
     ) -> Result<Module<D>, CudaError> {
         let _span = tracing::debug_span!("module load", context = %self.id()).entered();

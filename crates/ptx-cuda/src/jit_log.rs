@@ -48,8 +48,11 @@ impl JitLog {
     }
 
     /// This log, and then what was said later.
-    pub(crate) fn followed_by(self, later: &Self) -> Self {
-        if later.is_empty() { self } else { Self::new(format!("{}\n{}", self.text, later.text)) }
+    pub(crate) fn followed_by(&self, later: &Self) -> Self {
+        if later.is_empty() {
+            return self.clone();
+        }
+        Self::new(format!("{}\n{}", self.text, later.text))
     }
 
     /// The entries of the log, in its order. Lines that are not one are passed over.

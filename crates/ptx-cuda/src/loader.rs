@@ -174,7 +174,7 @@ impl<D: Driver> Loader<D> {
         image: &Image,
         assembly: &JitLog,
     ) -> Result<Module<D>, CudaError> {
-        let load = || context.load_into(image, assembly.clone(), Some(&self.queue));
+        let load = || context.load_into(image, assembly, Some(&self.queue));
         self.queue.with_room(context.id().device, image.device_bytes(), load)
     }
 

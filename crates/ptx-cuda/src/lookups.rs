@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 
 use crate::CudaError;
 
-/// How many names that a module does not have are remembered. It has few, and may be asked for any.
+/// How many names that a module does not have are remembered. It may be asked for any.
 const MOST_ABSENT: usize = 64;
 
 type Answers<T> = HashMap<Box<str>, Option<T>, RandomState>;
@@ -32,8 +32,8 @@ impl<T: Clone> Lookups<T> {
     }
 
     /// What `read` makes of the answer for `name`, which `ask` gives where there is none yet. That
-    /// there is no such symbol is an answer too, which is remembered of the first such names. An error
-    /// is none.
+    /// there is no such symbol is an answer too, which is remembered of the first such names. An
+    /// error is none.
     ///
     /// An answer is lent to `read` and not cloned, so that many cores may ask for one function and
     /// none writes a count that the others read.
@@ -79,8 +79,8 @@ impl<T: Clone> Lookups<T> {
         }
         let answer = ask(&symbol)?;
         if self.first.set((name.into(), answer.clone())).is_err() {
-            let absent = || others.values().filter(|answer| answer.is_none()).count();
-            if answer.is_none() && absent() >= MOST_ABSENT {
+            let absent = others.values().filter(|answer| answer.is_none());
+            if answer.is_none() && absent.count() >= MOST_ABSENT {
                 return Ok(None);
             }
             let mut more = Answers::clone(&others);
