@@ -96,8 +96,8 @@ fn configuration_fields(configuration: &Configuration) -> Result<Vec<TraceField>
     let Configuration { contract, target, isa, subgroup_size, policy, features, toolchain } =
         configuration;
     let Contract { name, version } = contract;
-    let DispatchPolicy { ulp_budget, workgroup_override, named: policies } = policy;
-    let FeatureFlags { known, named: own_features } = features;
+    let DispatchPolicy { ulp_budget, workgroup_override, named: named_policies } = policy;
+    let FeatureFlags { known, named: named_features } = features;
     let mut fields = Vec::with_capacity(16);
     // `cargo xtask mutation` deletes each statement between these marks and expects a test to fail.
     // mutation:begin
@@ -111,11 +111,15 @@ fn configuration_fields(configuration: &Configuration) -> Result<Vec<TraceField>
         None => field.absent(),
     }));
     fields.push(field("policy/workgroup_override", |field| match workgroup_override {
-        Some(extents) => extents.iter().for_each(|extent| field.u64((*extent).into())),
+        Some(extents) => {
+            for extent in extents {
+                field.u64((*extent).into());
+            }
+        }
         None => field.absent(),
     }));
     fields.extend(
-        policies.iter().map(|(name, value)| {
+        named_policies.iter().map(|(name, value)| {
             field(format!("policy/named/{name}"), |field| value.encode(field))
         }),
     );
@@ -125,7 +129,7 @@ fn configuration_fields(configuration: &Configuration) -> Result<Vec<TraceField>
             .map(|feature| field(format!("feature/{}", feature.name()), |field| field.bool(true))),
     );
     fields.extend(
-        own_features
+        named_features
             .iter()
             .map(|name| field(format!("feature/named/{name}"), |field| field.bool(true))),
     );
@@ -141,22 +145,25 @@ fn toolchain_fields(toolchain: &Toolchain, fields: &mut Vec<TraceField>) -> Resu
     let fingerprint = fingerprint
         .as_ref()
         .map_err(|reason| KeyError::Unkeyable { tool: name.clone(), reason: reason.clone() })?;
-    let encode = |options: &[CompilerOption], field: &mut Lanes| {
-        options.iter().for_each(|option| option.encode(field));
-    };
     // mutation:begin
     fields.push(field("toolchain/name", |field| field.str(name)));
     fields.push(field("toolchain/version", |field| field.str(version)));
     fields.push(field("toolchain/fingerprint", |field| field.digest(fingerprint)));
-    fields.push(field("toolchain/options", |field| encode(ordered, field)));
+    fields.push(field("toolchain/options", |field| encode_options(ordered, field)));
     fields.extend(unordered.iter().map(|(name, options)| {
-        field(format!("toolchain/option/{name}"), |field| encode(options, field))
+        field(format!("toolchain/option/{name}"), |field| encode_options(options, field))
     }));
     fields.extend(contents.iter().map(|(name, digest)| {
         field(format!("toolchain/content/{name}"), |field| field.digest(digest))
     }));
     // mutation:end
     Ok(())
+}
+
+fn encode_options(options: &[CompilerOption], field: &mut Lanes) {
+    for option in options {
+        option.encode(field);
+    }
 }
 
 #[cfg(test)]
