@@ -130,7 +130,7 @@ fn generated_kernels() {
     let mut runner = TestRunner::new(Config { cases: 64, ..Config::default() });
     let subsets = prop::sample::subsequence(Feature::ALL.to_vec(), 0..=Feature::ALL.len());
     let runs = runner.run(&(ptx_ir::arbitrary::kernel(), subsets), |(kernel, features)| {
-        let features = FeatureFlags::of(features).with(Feature::F16);
+        let features = FeatureFlags::of(features.into_iter().chain([Feature::F16]));
         assemble(&ptxas, &kernel, &configuration("sm_90", features), "sm_90");
         Ok(())
     });
@@ -143,7 +143,7 @@ fn the_oldest_isa_of_each_target_is_not_older_than_ptxas_says() {
     let kernel = &reference::all().unwrap()[0].kernel;
     let mut refused = BTreeSet::new();
     for target in TARGETS {
-        let mut asked = configuration(target, FeatureFlags::new());
+        let mut asked = configuration(target, FeatureFlags::default());
         asked.isa = oldest_isa(asked.target).unwrap();
         assemble(&ptxas, kernel, &asked, target);
         // One version older, written over: the table names the oldest that will do.

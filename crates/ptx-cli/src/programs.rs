@@ -53,7 +53,7 @@ fn configuration(name: &str, version: u32, target: Target, isa: PtxIsa) -> Confi
         isa,
         subgroup_size: 32,
         policy: DispatchPolicy::default(),
-        features: FeatureFlags::new(),
+        features: FeatureFlags::default(),
         toolchain: None,
     }
 }
@@ -95,8 +95,10 @@ fn few() -> FeatureFlags {
 }
 
 fn many(target: Target) -> FeatureFlags {
-    let all = few().with(Feature::SubgroupOps).with(Feature::PersistentThread);
-    if target.number() >= 80 { all.with(Feature::AsyncCompute) } else { all }
+    let mut features = few();
+    features.known.extend([Feature::SubgroupOps, Feature::PersistentThread]);
+    features.known.extend((target.number() >= 80).then_some(Feature::AsyncCompute));
+    features
 }
 
 /// Every `.ptx` file of a folder.

@@ -55,7 +55,7 @@ fn identify_buffer(buffer: &Buffer, lanes: &mut Lanes) {
         // in the code only where an asynchronous copy bakes it in.
         Some(count) if *access == Access::Workgroup => lanes.u64((*count).into()),
         Some(count) => lanes.exact_only(|exact| exact.u64((*count).into())),
-        None => lanes.exact_only(ptx_key::Encoder::absent),
+        None => lanes.exact_only(Lanes::absent),
     }
 }
 

@@ -24,7 +24,7 @@
 //!     isa: "8.0".parse()?,
 //!     subgroup_size: 32,
 //!     policy: DispatchPolicy::default(),
-//!     features: FeatureFlags::new(),
+//!     features: FeatureFlags::default(),
 //!     toolchain: None,
 //! };
 //! let text = lower(&kernel, &configuration)?;

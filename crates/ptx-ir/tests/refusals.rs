@@ -200,7 +200,10 @@ fn what_a_configuration_cannot_ask_for_is_named() {
     says(&not_lowered(&saxpy, workgroup), &["2048"]);
 
     let half = named("saxpy_half");
-    says(&not_lowered(&half, |it| it.features = FeatureFlags::new()), &["feature f16", "add it"]);
+    says(
+        &not_lowered(&half, |it| it.features = FeatureFlags::default()),
+        &["feature f16", "add it"],
+    );
     let matmul = named("matmul");
     let fixed = |it: &mut Configuration| it.policy.workgroup_override = Some([8, 8, 1]);
     says(&not_lowered(&matmul, fixed), &["matmul", "[16, 16, 1]", "leave the override out"]);

@@ -116,6 +116,9 @@ fn a_tool_that_was_replaced_is_not_run_under_its_old_digest() {
 #[test]
 fn a_folder_is_no_tool() {
     let tool = Tool::that("");
-    let said = Ptxas::new(tool.folder.path()).unwrap_err().to_string();
+    let error = Ptxas::new(tool.folder.path()).unwrap_err();
+    let error: &dyn std::error::Error = &error;
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    let said = chain.map(ToString::to_string).collect::<Vec<_>>().join(": ");
     assert!(said.contains("not a file") && said.contains("PyPI"), "{said}");
 }
