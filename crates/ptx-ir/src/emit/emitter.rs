@@ -72,7 +72,7 @@ impl<'k> Emitter<'k> {
         }
     }
 
-    /// Makes lowering fail. Emission goes on, and nobody sees its text.
+    /// Makes lowering fail. Emission continues, and its text is dropped.
     pub(super) fn refuse(&mut self, why: String) {
         self.refusal.get_or_insert(why);
     }

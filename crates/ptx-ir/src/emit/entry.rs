@@ -23,8 +23,8 @@ pub(super) fn lower(
     let (own, needed) = (kernel.shared_bytes(), emitter.reduction_bytes);
     if own + u64::from(needed) > MOST_SHARED {
         return Err(format!(
-            "its reductions need {needed} bytes of workgroup memory beside its own {own}, more \
-             than {MOST_SHARED} together; make its buffers smaller"
+            "its reductions need {needed} bytes of workgroup memory beside the {own} of its \
+             buffers, more than {MOST_SHARED} together; make its buffers smaller"
         ));
     }
     Ok(module(&emitter))
