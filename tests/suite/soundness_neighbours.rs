@@ -268,9 +268,9 @@ fn soundness_every_statement_and_variable_counts() {
         prop_assert!(keys.insert(key(&more, &asked)));
         let named = change(&kernel, |parts| parts.name.push('2'));
         prop_assert!(keys.insert(key(&named, &asked)));
-        let wider = change(&kernel, |parts| parts.workgroup.size[0] *= 2);
+        let wider = change(&kernel, |parts| parts.workgroup[0] *= 2);
         prop_assert!(keys.insert(key(&wider, &asked)));
-        let fixed = change(&kernel, |parts| parts.workgroup.fixed = !parts.workgroup.fixed);
+        let fixed = change(&kernel, |parts| parts.fixed_workgroup = !parts.fixed_workgroup);
         prop_assert!(keys.insert(key(&fixed, &asked)));
         Ok(())
     });

@@ -77,7 +77,7 @@ pub(crate) fn reference_programs(targets: &[Target]) -> anyhow::Result<Vec<Progr
                 let base = configuration("ptx-ir", ptx_ir::CONTRACT_VERSION, *target, isa);
                 let configuration = Configuration { features: flags, ..base };
                 programs.push(Program {
-                    name: reference.kernel.name().to_owned(),
+                    name: reference.kernel.name.clone(),
                     features,
                     trace: KeyBuilder::new(&configuration)?.trace(&reference.kernel),
                     configuration,
