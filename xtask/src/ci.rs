@@ -3,15 +3,16 @@
 use std::time::Instant;
 
 use crate::run::{Outcome, cargo, root, run as execute};
-use crate::{layers, licences, rust_version, test, tidy};
+use crate::{arrows, layers, licences, rust_version, test, tidy};
 
 type Section = (&'static str, fn() -> Outcome);
 
 /// Cheapest first.
-const SECTIONS: [Section; 11] = [
+const SECTIONS: [Section; 12] = [
     ("format", format),
     ("tidy", tidy::run),
     ("layers", layers::check),
+    ("arrows", arrows::check),
     ("licences", licences::check),
     ("rust-version", rust_version::check),
     ("clippy", clippy),
@@ -42,11 +43,11 @@ pub(crate) fn run(names: &[String]) -> Outcome {
         timings.push(format!("{:>8.1} s  {name}: {word}", started.elapsed().as_secs_f64()));
         if let Err(error) = outcome {
             println!("{error}");
-            failures.push(format!("section `{name}`: {error}"));
+            failures.push(name);
         }
     }
     println!("== summary\n{}", timings.join("\n"));
-    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+    if failures.is_empty() { Ok(()) } else { Err(format!("failed: {}", failures.join(", "))) }
 }
 
 fn format() -> Outcome {

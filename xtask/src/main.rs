@@ -1,9 +1,10 @@
 //! The project's automation: `cargo xtask SUBCOMMAND`. One file each; this one lists them.
 //!
-//! No dependencies: whoever can build Rust can run it.
+//! Whoever can build Rust can run it.
 
 use std::process::ExitCode;
 
+mod arrows;
 mod bench;
 mod ci;
 mod demo;
