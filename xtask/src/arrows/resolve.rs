@@ -1,49 +1,52 @@
-//! In which module is that defined which a path names?
+//! Which module defines what a path names?
 
 use std::collections::BTreeSet;
 
-use super::modules::{Brings, Mention, Module, Target};
+use super::mentions::{Brings, Mention};
+use super::modules::{Module, Target};
 
-/// What a path leads to.
+/// What a path names.
 #[derive(Clone, Copy)]
 enum Found {
     Module(usize),
-    /// Something that this module defines.
+    /// An item that this module defines.
     Item(usize),
 }
 
-/// Paths that are being followed, by module. One that comes up again leads nowhere new.
-type Followed = BTreeSet<(usize, Vec<String>, bool)>;
+/// The steps that led here: module, path, and whether an item was preferred. A step that repeats
+/// leads nowhere new.
+type Steps = BTreeSet<(usize, Vec<String>, bool)>;
 
 impl Target {
-    /// The modules that define what is mentioned in `scope`; none if another crate does.
+    /// The modules that define what `scope` mentions, or none if it is another crate's.
     pub(super) fn owners(&self, scope: usize, mention: &Mention) -> Vec<usize> {
-        let found = self.follow(scope, &mention.path, true, &mut Followed::new());
-        // A single name outside of a `use` that is a module's is a local variable's.
+        let found = self.follow(scope, &mention.path, true, &mut Steps::new()).unwrap_or_default();
+        // Outside of imports, a single name that is a module's belongs to a local variable.
         let is_local = mention.brings == Brings::Nothing && mention.path.len() == 1;
-        let owners = found.unwrap_or_default().into_iter().filter_map(|found| match found {
+        let owners = found.into_iter().filter_map(|found| match found {
             Found::Module(_) if is_local => None,
             Found::Module(owner) | Found::Item(owner) => Some(owner),
         });
         owners.collect()
     }
 
-    /// Whether `module` is below `ancestor`.
+    /// Whether `module` is a descendant of `ancestor`.
     pub(super) fn is_below(&self, module: usize, ancestor: usize) -> bool {
-        let parents = std::iter::successors(Some(module), |module| self.modules[*module].parent);
-        parents.skip(1).any(|parent| parent == ancestor)
+        let lineage = std::iter::successors(Some(module), |module| self.modules[*module].parent);
+        lineage.skip(1).any(|parent| parent == ancestor)
     }
 
-    /// Follows a path from `scope`. `item_first` prefers an item to a module of the same name.
-    /// Gives nothing if `scope` does not know the first name.
+    /// Follows a path from `scope`. Returns `None` if `scope` does not know its first name.
+    ///
+    /// If a module and an item share the last name, `prefer_item` chooses.
     fn follow(
         &self,
         scope: usize,
         path: &[String],
-        item_first: bool,
-        followed: &mut Followed,
+        prefer_item: bool,
+        steps: &mut Steps,
     ) -> Option<Vec<Found>> {
-        if !followed.insert((scope, path.to_vec(), item_first)) {
+        if !steps.insert((scope, path.to_vec(), prefer_item)) {
             return None;
         }
         let (first, rest) = path.split_first()?;
@@ -51,10 +54,10 @@ impl Target {
             "crate" => vec![Found::Module(0)],
             "self" => vec![Found::Module(scope)],
             "super" => vec![Found::Module(self.modules[scope].parent?)],
-            name => self.look_up(scope, name, item_first && rest.is_empty(), followed)?,
+            name => self.look_up(scope, name, prefer_item && rest.is_empty(), steps)?,
         };
         for (index, name) in rest.iter().enumerate() {
-            let item_first = item_first && index + 1 == rest.len();
+            let prefer_item = prefer_item && index + 1 == rest.len();
             let mut next = Vec::new();
             for found in found {
                 match found {
@@ -62,11 +65,11 @@ impl Target {
                         next.extend(self.modules[module].parent.map(Found::Module));
                     }
                     Found::Module(module) => {
-                        let named = self.look_up(module, name, item_first, followed);
-                        // A name that a macro declares.
+                        let named = self.look_up(module, name, prefer_item, steps);
+                        // A macro declares a name that the module does not know here.
                         next.extend(named.unwrap_or_else(|| vec![Found::Item(module)]));
                     }
-                    // An associated item or a variant.
+                    // The rest of the path names an associated item or a variant.
                     Found::Item(_) => next.push(found),
                 }
             }
@@ -75,42 +78,38 @@ impl Target {
         Some(found)
     }
 
-    /// What a module calls `name`. Gives nothing if it does not know the name.
+    /// Finds what `name` means in a module. Returns `None` if the module does not know it.
     fn look_up(
         &self,
         module: usize,
         name: &str,
-        item_first: bool,
-        followed: &mut Followed,
+        prefer_item: bool,
+        steps: &mut Steps,
     ) -> Option<Vec<Found>> {
         let Module { children, declared, mentions, .. } = &self.modules[module];
         let children = children.iter().filter(|(child, _)| child == name);
         let children: Vec<Found> = children.map(|(_, child)| Found::Module(*child)).collect();
-        if !children.is_empty() && !item_first {
+        if !children.is_empty() && !prefer_item {
             return Some(children);
         }
         if declared.contains(name) {
             return Some(vec![Found::Item(module)]);
         }
-        let (mut found, mut is_known) = (Vec::new(), false);
-        for import in mentions {
-            if matches!(&import.brings, Brings::Name(brought) if brought == name) {
-                is_known = true;
-                found.extend(
-                    self.follow(module, &import.path, item_first, followed).unwrap_or_default(),
-                );
-            }
-        }
-        if is_known {
-            return Some(found);
+        let imports: Vec<&Mention> = mentions
+            .iter()
+            .filter(|mention| matches!(&mention.brings, Brings::Name(brought) if brought == name))
+            .collect();
+        if !imports.is_empty() {
+            let follow = |import: &Mention| self.follow(module, &import.path, prefer_item, steps);
+            return Some(imports.into_iter().filter_map(follow).flatten().collect());
         }
         if !children.is_empty() {
             return Some(children);
         }
         for glob in mentions.iter().filter(|mention| mention.brings == Brings::EverythingIn) {
-            for found in self.follow(module, &glob.path, false, followed).unwrap_or_default() {
+            for found in self.follow(module, &glob.path, false, steps).unwrap_or_default() {
                 let Found::Module(other) = found else { continue };
-                let named = self.look_up(other, name, item_first, followed).unwrap_or_default();
+                let named = self.look_up(other, name, prefer_item, steps).unwrap_or_default();
                 if !named.is_empty() {
                     return Some(named);
                 }

@@ -117,7 +117,7 @@ fn imported_modules_lead_on() {
 }
 
 #[test]
-fn code_for_tests_is_left_out() {
+fn code_that_only_tests_compile_is_left_out() {
     let files = [
         ("lib.rs", "mod a; mod b;"),
         (
@@ -139,7 +139,7 @@ fn code_for_tests_is_left_out() {
 }
 
 #[test]
-fn modules_of_one_name_are_followed_by_their_paths() {
+fn path_attributes_and_modules_of_one_name_are_followed() {
     let files = [
         (
             "lib.rs",
@@ -155,7 +155,7 @@ fn modules_of_one_name_are_followed_by_their_paths() {
 }
 
 #[test]
-fn whom_an_item_is_visible_to_is_no_arrow() {
+fn a_restricted_visibility_is_no_arrow() {
     let files = [
         ("lib.rs", "mod a; fn f() { a::f() }"),
         ("a.rs", "pub(crate) fn f() {} pub(in crate::a) fn g() {}"),
@@ -164,7 +164,7 @@ fn whom_an_item_is_visible_to_is_no_arrow() {
 }
 
 #[test]
-fn re_exports_in_a_circle_end() {
+fn re_exports_of_each_other_end() {
     let files = [
         ("lib.rs", "mod a; mod b; pub use a::A;"),
         ("a.rs", "pub use crate::b::*; pub use crate::b::A; use a::a;"),
@@ -177,5 +177,5 @@ fn re_exports_in_a_circle_end() {
 fn a_module_without_a_file_is_an_error() {
     let sources = Sources::from([("src/lib.rs".to_owned(), "mod a;".to_owned())]);
     let error = cycles_of("src/lib.rs", &sources).unwrap_err();
-    assert_eq!(error, "src/lib.rs: no file for module `a`");
+    assert_eq!(error.to_string(), "src/lib.rs: no file for module `a`");
 }
