@@ -73,6 +73,7 @@ mod objective;
 mod random;
 mod retain;
 mod scratch;
+mod size;
 mod stochastic;
 mod streaming;
 mod top_gains;
@@ -88,6 +89,7 @@ pub use objective::{
     SumState, WeightedSum, evaluate,
 };
 pub use retain::{Budgets, Entry, Kept, Retainer};
+pub use size::Size;
 pub use scratch::{Scratch, Selection};
 pub use stochastic::stochastic_greedy;
 pub use streaming::SieveStreaming;
