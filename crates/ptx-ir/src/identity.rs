@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use ptx_key::{Encoder, Identity, Lanes};
+use ptx_key::{Identity, Lanes};
 
 use crate::{Access, Buffer, Expression, Kernel, KernelParts, Statement};
 
