@@ -120,3 +120,8 @@ pub use modules::{
     ResidentKey, ServedModule, WarmProgress, Warmed,
 };
 pub use ptx_cache::{Budget, Config, CubinStore, EntryReport, Snapshot};
+
+/// Tests the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

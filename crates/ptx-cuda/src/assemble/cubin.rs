@@ -56,7 +56,7 @@ impl Cubin {
 
     /// Returns true if a device of this compute capability may run it: one of the same major number
     /// and at least the same minor. Code for one architecture alone (`sm_90a`) looks the same.
-    pub fn runs_on(&self, device: ComputeCapability) -> bool {
+    pub(crate) fn runs_on(&self, device: ComputeCapability) -> bool {
         let (major, minor) = (u16::from(self.architecture) / 10, u16::from(self.architecture) % 10);
         major == device.major && minor <= device.minor
     }

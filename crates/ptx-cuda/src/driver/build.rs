@@ -32,11 +32,6 @@ impl DriverBuild {
         Self(name.into())
     }
 
-    /// The name.
-    pub fn name(&self) -> &str {
-        &self.0
-    }
-
     /// The digest of the name, for keys.
     pub(crate) fn digest(&self) -> Digest {
         Digest::of_bytes(self.0.as_bytes())

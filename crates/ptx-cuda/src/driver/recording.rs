@@ -53,7 +53,8 @@ impl RecordingDriver {
 
     /// The same driver of this build, for tests of what an upgrade changes. `None` is a driver of an
     /// unknown build.
-    pub fn of_build(build: Option<DriverBuild>) -> Arc<Self> {
+    #[cfg(test)]
+    pub(crate) fn of_build(build: Option<DriverBuild>) -> Arc<Self> {
         let mut driver = Self::new();
         if let Some(driver) = Arc::get_mut(&mut driver) {
             driver.build = build;
@@ -102,7 +103,8 @@ impl RecordingDriver {
     }
 
     /// Adds a global variable of this name and length in bytes to every module.
-    pub fn define_global(&self, name: &str, bytes: u64) {
+    #[cfg(test)]
+    pub(crate) fn define_global(&self, name: &str, bytes: u64) {
         self.state().globals.insert(name.to_owned(), bytes);
     }
 

@@ -44,12 +44,12 @@ impl ModuleKeys {
     }
 
     /// The module's own key: of this device, driver and options.
-    pub fn own(&self) -> &ModuleKey {
+    pub(crate) fn own(&self) -> &ModuleKey {
         &self.own
     }
 
     /// The keys of other cubins that this device may run, best first.
-    pub fn others(&self) -> &[ModuleKey] {
+    pub(crate) fn others(&self) -> &[ModuleKey] {
         &self.others
     }
 }
