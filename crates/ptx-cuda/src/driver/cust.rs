@@ -13,7 +13,7 @@
 //! * [`CustFunction`]: a number. Safe code launches only `Function<CustDriver>`, which keeps the
 //!   module.
 
-#![allow(unsafe_code, reason = "the driver's interface is C, and only this folder calls it")]
+#![allow(unsafe_code, reason = "the driver's interface is C, and only this directory calls it")]
 
 mod calls;
 mod context;

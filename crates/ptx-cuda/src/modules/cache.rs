@@ -110,7 +110,7 @@ impl<D: Driver> ModuleCache<D> {
         self.load_image(context, Wanted { key, others: &[] }, image)
     }
 
-    /// [`get_or_load`](Self::get_or_load) that also looks for cubins that others made for this
+    /// [`get_or_load`](Self::get_or_load) that also looks for cubins that others assembled for this
     /// device or for one that it can replace: see [`ModuleKeys`].
     ///
     /// # Errors
