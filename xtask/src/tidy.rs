@@ -11,7 +11,7 @@ const MOST_LINES: usize = 400;
 const UNSAFE: [&str; 3] = [
     "crates/ptx-cache/src/table.rs",
     "crates/ptx-cache/src/shard.rs",
-    "crates/ptx-cuda/src/cust_driver.rs",
+    "crates/ptx-cuda/src/driver/cust.rs",
 ];
 
 /// Names that say nothing.

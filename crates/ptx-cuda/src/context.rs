@@ -87,17 +87,17 @@ impl<D: Driver> Context<D> {
         Self { jit: Arc::new(jit), ..self.clone() }
     }
 
-    /// The same context, for which a cache assembles texts with `ptxas` and not with the driver. The
-    /// keys differ.
+    /// The same context, for which a cache assembles texts with `ptxas` and not with the driver.
+    /// The keys differ.
     #[must_use]
     pub fn assembled_by(&self, assembler: &Arc<Ptxas>) -> Self {
         let jit = assembler.jit(self.jit.compute_capability, self.jit.options.clone());
         Self { jit: Arc::new(jit), assembler: Some(Arc::clone(assembler)), ..self.clone() }
     }
 
-    /// The same context, for which a cache also looks for cubins that these assemblers made, such as
-    /// those that an application ships. [`Ptxas::fingerprint`] names an assembler, which need not be
-    /// on this machine.
+    /// The same context, for which a cache also looks for cubins that these assemblers made, such
+    /// as those that an application ships. [`Ptxas::fingerprint`] names an assembler, which need
+    /// not be on this machine.
     #[must_use]
     pub fn with_shipped(&self, fingerprints: &[Digest]) -> Self {
         Self { shipped: fingerprints.into(), ..self.clone() }

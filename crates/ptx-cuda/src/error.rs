@@ -78,8 +78,8 @@ pub enum CudaError {
     },
     /// An offline assembler cannot be run, or is no `ptxas`.
     #[error(
-        "the assembler `{}` cannot be used; name a ptxas that this machine can run, such as the one \
-         in the PyPI package nvidia-cuda-nvcc", path.display()
+        "the assembler `{}` cannot be used; name a ptxas that this machine can run, such as the \
+         one in the PyPI package nvidia-cuda-nvcc", path.display()
     )]
     Tool {
         /// The assembler.
@@ -89,8 +89,8 @@ pub enum CudaError {
     },
     /// An offline assembler was replaced: the old one's keys would name its cubins.
     #[error(
-        "the assembler `{}` was replaced after its digest was computed; call `Ptxas::new` again, and \
-         make new keys", path.display()
+        "the assembler `{}` was replaced after its digest was computed; call `Ptxas::new` again, \
+         and make new keys", path.display()
     )]
     ToolReplaced {
         /// The assembler.
@@ -98,8 +98,8 @@ pub enum CudaError {
     },
     /// The files that an offline assembler reads and writes cannot be written.
     #[error(
-        "cannot write an assembler's files in `{}`; free space there, or name another directory with \
-         TMPDIR", directory.display()
+        "cannot write an assembler's files in `{}`; free space there, or name another directory \
+         with TMPDIR", directory.display()
     )]
     Scratch {
         /// The directory for temporary files.

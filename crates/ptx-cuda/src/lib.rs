@@ -73,7 +73,8 @@
 //!
 //! # What it does not do
 //!
-//! * It does not check what a kernel does on the device. PTX is code: load only what you would link.
+//! * It does not check what a kernel does on the device. PTX is code: load only what you would
+//!   link.
 //! * It does not know what a launch or a captured graph uses: keep the [`Function`] until the
 //!   launch is done, or as long as the graph.
 //! * It reads and writes no files of cubins: a [`CubinStore`] such as that of `ptx-disk` does.
@@ -89,10 +90,10 @@
 //! # Dependencies
 //!
 //! `ptx-cache` keeps the modules and defines the store of cubins; `ptx-key` names them; `cust`
-//! calls the driver; `elf` reads the headers of cubins; `arc-swap` and `ahash` keep the symbols that
-//! were looked up; `scopeguard` queues a module to be unloaded; `crossbeam-epoch` tells whether a
-//! hit is under way, and drops retired modules; `tempfile` holds the files of `ptxas`; `thiserror`
-//! derives the error type; `tracing` reports loads and failed unloads.
+//! calls the driver; `elf` reads the headers of cubins; `arc-swap` and `ahash` keep the symbols
+//! that were looked up; `scopeguard` queues a module to be unloaded; `crossbeam-epoch` tells
+//! whether a hit is under way, and drops retired modules; `tempfile` holds the files of `ptxas`;
+//! `thiserror` derives the error type; `tracing` reports loads and failed unloads.
 
 mod assemble;
 mod context;

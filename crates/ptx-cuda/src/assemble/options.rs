@@ -6,7 +6,8 @@ use crate::CudaError;
 
 const HIGHEST_LEVEL: u8 = 4;
 
-/// Options of `ptxas` that read or write files, or that its caller sets. No key covers their effect.
+/// Options of `ptxas` that read or write files, or that its caller sets. No key covers their
+/// effect.
 const NOT_OPTIONS: [&str; 5] =
     ["apply-controls", "gpu-name", "input-as-string", "options-file", "output-file"];
 

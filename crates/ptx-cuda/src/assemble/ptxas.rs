@@ -86,7 +86,8 @@ impl Ptxas {
     ///
     /// [`CudaError::Refused`] where the tool refuses the text, or is killed;
     /// [`CudaError::UnsupportedOption`]; [`CudaError::Tool`] where it cannot be run or leaves no
-    /// cubin; [`CudaError::ToolReplaced`]; [`CudaError::Scratch`] where its files cannot be written.
+    /// cubin; [`CudaError::ToolReplaced`]; [`CudaError::Scratch`] where its files cannot be
+    /// written.
     pub fn assemble(
         &self,
         ptx: &Ptx,

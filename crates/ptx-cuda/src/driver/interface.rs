@@ -8,7 +8,8 @@ use ptx_key::{ComputeCapability, JitOptions};
 
 use crate::{Cubin, CudaError, DriverBuild, DriverCode, DriverVersion, JitLog, Ptx};
 
-/// A CUDA driver: it describes devices, creates contexts, and loads, looks into and unloads modules.
+/// A CUDA driver: it describes devices, creates contexts, and loads, looks into and unloads
+/// modules.
 ///
 /// `CustDriver` (feature `cuda`) is the real one. [`RecordingDriver`](crate::RecordingDriver)
 /// replaces it on machines without a GPU.

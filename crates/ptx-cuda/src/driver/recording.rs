@@ -51,8 +51,8 @@ impl RecordingDriver {
         Self::with_devices(DriverVersion(13_000), &[capability])
     }
 
-    /// The same driver of this build, for tests of what an upgrade changes. `None` is a driver of an
-    /// unknown build.
+    /// The same driver of this build, for tests of what an upgrade changes. `None` is a driver of
+    /// an unknown build.
     #[cfg(test)]
     pub(crate) fn of_build(build: Option<DriverBuild>) -> Arc<Self> {
         let mut driver = Self::new();

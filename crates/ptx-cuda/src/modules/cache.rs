@@ -61,8 +61,8 @@ impl<D: Driver> ModuleCache<D> {
         Self { loader: Loader::new(Arc::downgrade(&cache)), cache }
     }
 
-    /// The same cache, which looks in `store` before it assembles, and keeps new cubins there. Where
-    /// the store coordinates, one process at a time assembles a module.
+    /// The same cache, which looks in `store` before it assembles, and keeps new cubins there.
+    /// Where the store coordinates, one process at a time assembles a module.
     ///
     /// No failure of the store fails a load: all are counted, and the first one is traced as a
     /// warning. Cubins of a driver of an unknown [build](Driver::build) are not kept: a later build
@@ -73,8 +73,8 @@ impl<D: Driver> ModuleCache<D> {
         self
     }
 
-    /// The same cache, in which `ptxas` assembles texts of a PTX instruction set that the driver does
-    /// not know.
+    /// The same cache, in which `ptxas` assembles texts of a PTX instruction set that the driver
+    /// does not know.
     #[must_use]
     pub fn with_ptxas(mut self, ptxas: Arc<Ptxas>) -> Self {
         self.loader.rescue_by(ptxas);
@@ -208,16 +208,16 @@ impl<D: Driver> ModuleCache<D> {
         Ok(ServedModule { module: served.value.module()?, source })
     }
 
-    /// Unloads the retired modules that nobody uses, and returns their number. This may wait for the
-    /// device.
+    /// Unloads the retired modules that nobody uses, and returns their number. This may wait for
+    /// the device.
     ///
     /// A module that another thread's hit may still read is left for a later call.
     pub fn unload_retired(&self) -> usize {
         self.loader.unload_retired()
     }
 
-    /// Waits until the store has taken or refused every cubin that was assembled so far. The cache's
-    /// drop waits too; call this where the program exits without it.
+    /// Waits until the store has taken or refused every cubin that was assembled so far. The
+    /// cache's drop waits too; call this where the program exits without it.
     pub fn flush(&self) {
         self.loader.flush();
     }
@@ -228,9 +228,9 @@ impl<D: Driver> ModuleCache<D> {
         self.with(context, key, Module::clone)
     }
 
-    /// Gives the module of `key` to `read`, if it is resident. This clones nothing, so many cores may
-    /// launch one hot function, and none writes what the others read. A running kernel is no user of
-    /// its module: see [`Module`].
+    /// Gives the module of `key` to `read`, if it is resident. This clones nothing, so many cores
+    /// may launch one hot function, and none writes what the others read. A running kernel is no
+    /// user of its module: see [`Module`].
     #[inline]
     pub fn with<R>(
         &self,

@@ -99,8 +99,8 @@ impl<D: Driver> Loader<D> {
     /// 2. Look in the store for the key's own cubin, then for another that would do.
     /// 3. Claim the key, so that one process assembles it.
     /// 4. Assemble the text, load the cubin, and store it.
-    /// 5. Where the driver does not know the text's instruction set, assemble with `ptxas`, or lower
-    ///    again.
+    /// 5. Where the driver does not know the text's instruction set, assemble with `ptxas`, or
+    ///    lower again.
     pub(crate) fn load(
         &self,
         context: &Context<D>,

@@ -31,8 +31,8 @@ impl<T: Clone> Lookups<T> {
         Self { first: OnceLock::new(), others: ArcSwap::default(), asking: Mutex::new(()) }
     }
 
-    /// Gives the symbol `name` to `read`, or returns `None` where there is none. `ask` finds a symbol
-    /// that is not remembered. An error is not remembered.
+    /// Gives the symbol `name` to `read`, or returns `None` where there is none. `ask` finds a
+    /// symbol that is not remembered. An error is not remembered.
     ///
     /// `read` borrows the symbol: a clone would write a count that other cores read.
     #[inline]

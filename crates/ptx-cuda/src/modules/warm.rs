@@ -96,8 +96,8 @@ impl<D: Driver> ModuleCache<D> {
 }
 
 impl Ptxas {
-    /// Assembles many texts into a store, in `threads` threads, or in one for each core. It needs no
-    /// GPU.
+    /// Assembles many texts into a store, in `threads` threads, or in one for each core. It needs
+    /// no GPU.
     ///
     /// `jit` is this assembler's [configuration](Self::jit) for the cubins' device, and makes the
     /// keys. Stored cubins are not assembled again. Other processes that want the same cubin wait.

@@ -69,8 +69,8 @@ pub(super) fn launch_and_wait(
     stream.synchronize().map_err(|error| cust_error("cuStreamSynchronize", error))
 }
 
-/// A stream that launches a [`Function`], also through `cust::launch!`. The crate's front page has an
-/// example.
+/// A stream that launches a [`Function`], also through `cust::launch!`. The crate's front page has
+/// an example.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchStream<'s>(pub &'s Stream);
 
@@ -79,7 +79,8 @@ impl LaunchStream<'_> {
     ///
     /// # Errors
     ///
-    /// [`CudaError::Driver`] where the driver refuses the launch, or where an earlier launch failed.
+    /// [`CudaError::Driver`] where the driver refuses the launch, or where an earlier launch
+    /// failed.
     ///
     /// # Safety
     ///

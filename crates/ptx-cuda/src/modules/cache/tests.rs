@@ -278,7 +278,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn no_order_of_steps_breaks_the_drivers_rules(steps in proptest::collection::vec(step(), 0..60)) {
+    fn no_order_of_steps_breaks_a_rule(steps in proptest::collection::vec(step(), 0..60)) {
         let (driver, primary) = start();
         let contexts = [primary, Context::own(&driver, 0).unwrap()];
         let config = |entries| Config::with_budget(Budget { entries, bytes: 1 << 20 });
