@@ -128,8 +128,10 @@ impl<D: Driver> UnloadQueue<D> {
 
     /// Unloads the modules that wait. Later ones are unloaded by their push.
     pub(crate) fn close(&self) {
+        // First, while a drop only queues: a push in this pinned thread would start a thread.
+        collect();
         self.waiting().unloader = Unloader::Push;
-        self.unload_retired();
+        self.unload_all();
     }
 }
 
