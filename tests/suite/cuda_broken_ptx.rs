@@ -83,7 +83,7 @@ pub(crate) fn broken(device: ComputeCapability) -> Vec<Broken> {
             what: "unknown instruction",
             line: line_of(&misspelt, "st.parm"),
             text: misspelt,
-            cure: "mend the lowering at this line",
+            cure: "fix the lowering at this line",
         },
     ]
 }

@@ -39,7 +39,7 @@ pub(crate) fn run(
         let load = |modules: &ModuleCache<CustDriver>| -> anyhow::Result<_> {
             let started = Instant::now();
             let image = || Ok::<_, ptx_cuda::CudaError>(ptx.clone());
-            let served = modules.serve(&context, &key, image).with_context(named)?;
+            let served = modules.get_or_load(&context, &key, image).with_context(named)?;
             let function = served.module.function(entry).with_context(named)?;
             Ok((function, started.elapsed(), served.source))
         };

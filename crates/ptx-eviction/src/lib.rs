@@ -89,8 +89,8 @@ pub use objective::{
     SumState, WeightedSum, evaluate,
 };
 pub use retain::{Budgets, Entry, Kept, Retainer};
-pub use size::Size;
 pub use scratch::{Scratch, Selection};
+pub use size::Size;
 pub use stochastic::stochastic_greedy;
 pub use streaming::SieveStreaming;
 pub use verify::{ElementSet, Sample, Violation, verify_submodular};
