@@ -1,4 +1,4 @@
-//! What a choice takes: half of `n` elements, against plain greedy and a sort of the same array.
+//! How long does it take to select half of `n` elements? Against plain greedy and a sort.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -12,7 +12,7 @@ use ptx_eviction::{
     plain_greedy, stochastic_greedy,
 };
 
-/// Plain greedy is left out above this size: it would take minutes.
+/// The largest size for plain greedy. Above it, plain greedy takes minutes.
 const LARGEST_PLAIN: usize = 2_048;
 
 const NAMES: [&str; 6] = [
@@ -70,7 +70,7 @@ fn measure(n: usize, rounds: usize) -> Result<Cell, Box<dyn Error>> {
                 .map(|kept| kept.elements.len()),
             _ => plain_greedy(&concave, &count, &mut grouped).map(|kept| kept.elements.len()),
         };
-        // What is not a number is not a figure: the chart shows that a solver refused.
+        // A solver that fails has no figure, and the chart shows that.
         black_box(chosen).map_or(f64::NAN, |_| began.elapsed().as_secs_f64() * 1e6)
     });
     let names = NAMES.iter().map(|name| (*name).to_owned());

@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             isa: "8.0".parse()?,
             subgroup_size: 32,
             policy: DispatchPolicy::default(),
-            features: FeatureFlags::new(),
+            features: FeatureFlags::default(),
             toolchain: None,
         },
         texts: PtxCache::new(Config::default()),

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::SystemTime;
 
-use ptx_key::{
-    Assembler, ComputeCapability, Digest, JitConfiguration, JitOptions, Target, Toolchain,
-};
+use ptx_key::{Assembler, ComputeCapability, Digest, JitConfiguration, JitOptions, Target};
 
 use super::cubin::Cubin;
 use super::explain::{Asked, refused_ptx};
@@ -54,7 +52,7 @@ impl Ptxas {
         let path = path.canonicalize().map_err(unusable)?;
         let stamp = stamp(&path).map_err(unusable)?;
         let fingerprint =
-            Toolchain::fingerprint(&path).map_err(|error| CudaError::of_tool(&path, error))?;
+            Digest::of_file(&path).map_err(|error| CudaError::of_tool(&path, error))?;
         let output = Command::new(&path).arg("--version").output().map_err(unusable)?;
         let said = String::from_utf8_lossy(&output.stdout);
         let release = said.split_once("release ").and_then(|(_, behind)| behind.split_once(','));
