@@ -190,8 +190,10 @@ fn who_warms_a_store_that_keeps_nothing_is_told() {
     let wanted = [(jit.key_of_text(&text), || Ptx::new(text.as_str()))];
     let warmed = ptxas.warm(&disk, &jit, wanted, None, |_| {});
     assert_eq!((warmed.computed, warmed.failures.len()), (0, 1), "{warmed:?}");
-    let error = warmed.failures[0].1.to_string();
-    assert!(error.contains("`disk`") && error.contains("read-only"), "{error}");
+    let error: &dyn std::error::Error = &warmed.failures[0].1;
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    let said = chain.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+    assert!(said.contains("`disk`") && said.contains("read-only"), "{said}");
 }
 
 /// Nobody would notice it: a module without kernels loads.
