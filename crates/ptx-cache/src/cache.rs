@@ -10,14 +10,14 @@ use crossbeam_utils::CachePadded;
 use ptx_key::BuildKeyHasher;
 
 use crate::accounting::Accounting;
-use crate::clock::Clock;
+use crate::policy::Clock;
 use crate::counters::Counts;
-use crate::failures::Failures;
+use crate::flight::Failures;
 use crate::flight::Flights;
-use crate::ghosts::Ghosts;
+use crate::policy::Ghosts;
 use crate::room::{Leaving, LoadTime, Newcomer};
-use crate::shard::Shard;
-use crate::slot::{About, Slot};
+use crate::table::Shard;
+use crate::table::{About, Slot};
 use crate::sync::{Mutex, Ordering, fence, lock};
 use crate::{
     Budget, Config, EntryReport, Event, Listener, Made, Pinned, Resident, Snapshot, Weigh,
@@ -108,7 +108,7 @@ where
 
     /// The same cache, whose events `listener` hears. The first listener stays.
     #[must_use]
-    pub fn heard_by(self, listener: Arc<dyn Listener<K>>) -> Self {
+    pub fn with_listener(self, listener: Arc<dyn Listener<K>>) -> Self {
         self.listener.get_or_init(|| listener);
         self
     }
@@ -164,7 +164,7 @@ where
     }
 
     /// Tells the retention what a load from a tier beneath took. The running mean of these is what
-    /// the next miss costs of entries that are [held below](Made::is_held_below); until the first
+    /// the next miss costs of entries that are [held below](Made::in_lower_tier); until the first
     /// one it is what making them costs.
     pub fn note_load(&self, took: Duration) {
         self.load_time.note(took);
@@ -261,7 +261,7 @@ where
         let family = made.family.map_or(hash, |family| family.prefix());
         let about = About {
             cost: made.cost.unwrap_or(took),
-            is_held_below: made.is_held_below,
+            in_lower_tier: made.in_lower_tier,
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "31 uniform bits tell families apart"

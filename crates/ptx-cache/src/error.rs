@@ -30,7 +30,7 @@ pub enum CacheError {
         "lowerings wait for each other in a circle: each asks, while it runs, for a key that \
          another of them is lowering"
     )]
-    Circle,
+    Deadlock,
     /// A tier could not keep the artifact, and the configuration says that this is an error.
     #[error(
         "the tier `{tier}` could not keep the artifact: {source}; mend the tier, or set the write \

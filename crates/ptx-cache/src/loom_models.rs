@@ -11,9 +11,9 @@ use loom::thread;
 
 use crate::accounting::Accounting;
 use crate::flight::{End, Flight, Flights, Joined};
-use crate::shard::Shard;
-use crate::slot::{About, Slot};
-use crate::usage::Usage;
+use crate::table::Shard;
+use crate::table::{About, Slot};
+use crate::policy::Usage;
 use crate::{Budget, CacheError, Resident};
 
 /// A value that says whether it was dropped.
@@ -42,7 +42,7 @@ impl Drop for Watched {
 
 fn slot(key: u64, value: Watched) -> Slot<u64, Watched> {
     let about =
-        About { cost: std::time::Duration::ZERO, is_held_below: false, family: 0, born_seconds: 0 };
+        About { cost: std::time::Duration::ZERO, in_lower_tier: false, family: 0, born_seconds: 0 };
     Slot::new(key, value, about, Usage::once(0))
 }
 
@@ -241,7 +241,7 @@ fn an_abandoned_flight_is_taken_over() {
     });
 }
 
-/// Circle: of two leaders that ask for each other's key at least one is refused, and neither
+/// Deadlock: of two leaders that ask for each other's key at least one is refused, and neither
 /// hangs.
 #[test]
 fn two_leaders_that_wait_for_each_other_do_not_hang() {

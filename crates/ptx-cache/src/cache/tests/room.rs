@@ -4,8 +4,8 @@ use std::sync::mpsc;
 
 use super::*;
 use crate::room::Newcomer;
-use crate::slot::{About, Slot};
-use crate::usage::Usage;
+use crate::table::{About, Slot};
+use crate::policy::Usage;
 use crate::{Candidate, Retention};
 
 #[test]
@@ -63,10 +63,10 @@ fn a_full_cache_stays_full() {
 
 #[test]
 fn what_a_tier_holds_is_worth_its_load_and_not_its_making() {
-    let stays = |is_held_below: bool, load: Option<Duration>| {
+    let stays = |in_lower_tier: bool, load: Option<Duration>| {
         let cache = cache(8, 1 << 20);
         let costing = |millis| Made { cost: Some(Duration::from_millis(millis)), ..text(100) };
-        cache.insert(key(0), Made { is_held_below, ..costing(900) });
+        cache.insert(key(0), Made { in_lower_tier, ..costing(900) });
         for number in 1..8 {
             cache.insert(key(number), costing(30));
         }
@@ -135,7 +135,7 @@ fn no_room_is_made_for_what_the_budget_in_force_cannot_hold() {
     (1..=10).for_each(|number| assert!(cache.insert(key(number), text(10))));
     // As an insertion asks that was refused under a larger budget.
     let about =
-        About { cost: Duration::from_secs(1), is_held_below: false, family: 0, born_seconds: 0 };
+        About { cost: Duration::from_secs(1), in_lower_tier: false, family: 0, born_seconds: 0 };
     let large = Slot::new(key(11), text(101).value, about, Usage::once(0));
     assert!(!cache.make_room(Some(&newcomer(&cache, &large))));
     assert_eq!(cache.snapshot().resident.entries, 10);
@@ -194,7 +194,7 @@ fn where_there_is_room_nothing_is_weighed_against_the_newcomer() {
     let (uses, _used) = mpsc::sync_channel(0);
     let retention = Arc::new(Observed { choices: AtomicUsize::new(0), uses });
     let cache: Texts = Cache::new(Config { retention, ..Config::default() });
-    let about = About { cost: Duration::ZERO, is_held_below: false, family: 0, born_seconds: 0 };
+    let about = About { cost: Duration::ZERO, in_lower_tier: false, family: 0, born_seconds: 0 };
     let again = Usage::again(Usage::once(0).word(), 3);
     let slot = Slot::new(key(1), text(1).value, about, again);
     assert!(cache.make_room(Some(&newcomer(&cache, &slot))));

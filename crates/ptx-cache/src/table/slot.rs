@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use crate::usage::Usage;
+use crate::policy::Usage;
 
-const HELD_BELOW: u32 = 1 << 31;
+const IN_LOWER_TIER: u32 = 1 << 31;
 
 /// An entry. Written once, before it is published; only `usage` changes afterwards.
 #[repr(C, align(64))]
@@ -30,7 +30,7 @@ impl<K, V> Slot<K, V> {
             key,
             value,
             usage,
-            family: about.family & !HELD_BELOW | if about.is_held_below { HELD_BELOW } else { 0 },
+            family: about.family & !IN_LOWER_TIER | if about.in_lower_tier { IN_LOWER_TIER } else { 0 },
             cost_micros,
             born_seconds: about.born_seconds,
         }
@@ -61,11 +61,11 @@ impl<K, V> Slot<K, V> {
     }
 
     pub(crate) fn family(&self) -> u32 {
-        self.family & !HELD_BELOW
+        self.family & !IN_LOWER_TIER
     }
 
-    pub(crate) fn is_held_below(&self) -> bool {
-        self.family & HELD_BELOW != 0
+    pub(crate) fn in_lower_tier(&self) -> bool {
+        self.family & IN_LOWER_TIER != 0
     }
 }
 
@@ -73,7 +73,7 @@ impl<K, V> Slot<K, V> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About {
     pub(crate) cost: Duration,
-    pub(crate) is_held_below: bool,
+    pub(crate) in_lower_tier: bool,
     pub(crate) family: u32,
     pub(crate) born_seconds: u32,
 }

@@ -235,9 +235,9 @@ mod tests {
             lowering(std::io::Error::from(std::io::ErrorKind::OutOfMemory)),
             lowering(Vec::<u64>::new().try_reserve(usize::MAX).unwrap_err()),
             CacheError::Panicked,
-            CacheError::Circle,
+            CacheError::Deadlock,
             CacheError::Reentry,
-            lowering(CacheError::Circle),
+            lowering(CacheError::Deadlock),
         ];
         for error in &passing {
             failures.remember(1, error, &everything, now);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::counters::Counts;
 use crate::flight::{End, Joined, Leading};
-use crate::waits::Running;
+use crate::flight::waits::Running;
 use crate::{Cache, CacheError, Event, Made, Origin, Served, Weigh};
 
 impl<K, V, S> Cache<K, V, S>
@@ -26,7 +26,7 @@ where
     /// `make`'s error as [`CacheError::Lowering`], in this thread and in all that waited for it;
     /// nothing is kept, and the next request makes again, unless the failure is
     /// [remembered](crate::FailureMemory). [`CacheError::Panicked`] to those who waited for a maker
-    /// that panicked. [`CacheError::Reentry`] and [`CacheError::Circle`] where waiting could never
+    /// that panicked. [`CacheError::Reentry`] and [`CacheError::Deadlock`] where waiting could never
     /// end.
     ///
     /// # Panics

@@ -186,7 +186,7 @@ fn makings_of_two_tasks_that_wait_for_each_other_are_a_circle_and_not_a_hang() {
     assert!(poll(&mut two).is_pending());
     assert!(poll(&mut one).is_pending(), "one waits for two");
     let Poll::Ready(Err(error)) = poll(&mut two) else { panic!("a circle was not seen") };
-    assert!(matches!(error, CacheError::Circle), "{error}");
+    assert!(matches!(error, CacheError::Deadlock), "{error}");
     // The circle's error reached who waited for it.
     assert!(matches!(poll(&mut one), Poll::Ready(Err(_))));
 }

@@ -178,9 +178,9 @@ impl PtxCache {
 }
 
 /// What memory keeps of an artifact.
-pub(crate) fn made(artifact: &Artifact, is_held_below: bool) -> Made<Arc<str>> {
+pub(crate) fn made(artifact: &Artifact, in_lower_tier: bool) -> Made<Arc<str>> {
     let Artifact { text, cost, family, .. } = artifact;
-    Made { value: Arc::clone(text), cost: Some(*cost), is_held_below, family: *family }
+    Made { value: Arc::clone(text), cost: Some(*cost), in_lower_tier, family: *family }
 }
 
 /// Where a text came from, which this request would have had from `source`.

@@ -31,7 +31,7 @@ fn above(tier: &Arc<MapStore>, policy: impl Into<TierPolicy>) -> PtxCache {
 fn heard(cache: PtxCache) -> (PtxCache, Arc<Mutex<Vec<String>>>) {
     let events = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&events);
-    let cache = cache.heard_by(Arc::new(move |event: &Event<'_, PtxKey>| {
+    let cache = cache.with_listener(Arc::new(move |event: &Event<'_, PtxKey>| {
         heard.lock().unwrap().push(match event {
             Event::Made { kept, .. } => format!("made, kept {kept}"),
             Event::Loaded { tier, .. } => format!("loaded from {tier}"),
@@ -187,7 +187,7 @@ fn a_listener_may_call_the_cache() {
         }
     };
     let config = Config::with_budget(Budget { entries: 2, bytes: 1 << 20 });
-    cache.set(PtxCache::new(config).heard_by(Arc::new(listener))).ok().unwrap();
+    cache.set(PtxCache::new(config).with_listener(Arc::new(listener))).ok().unwrap();
     let cache = cache.get().unwrap();
     (0..8).for_each(|number| drop(cache.get_or_lower(&key(number), lower("text")).unwrap()));
     assert!(cache.memory().snapshot().resident.entries <= 2);

@@ -30,7 +30,7 @@ pub(crate) enum Refusal {
     /// It belongs to the lead that it would wait for.
     Reentry,
     /// That lead waits, over others or directly, for one that the request belongs to.
-    Circle,
+    Deadlock,
 }
 
 /// A wait that is allowed; it ends when this is dropped.
@@ -132,7 +132,7 @@ impl WaitGraph {
         let mut next = 0;
         while let Some(lead) = reached.get(next).copied() {
             if request.belongs_to(lead) {
-                return Err(Refusal::Circle);
+                return Err(Refusal::Deadlock);
             }
             for (_, awaited) in waits.iter().filter(|(waiter, _)| waiter.belongs_to(lead)) {
                 if !reached.iter().any(|known| Arc::ptr_eq(known, awaited)) {
@@ -185,8 +185,8 @@ mod tests {
         let (one, two, three) = (Lead::begin(), Lead::begin(), Lead::begin());
         let _first = graph.wait(Some(one.clone()), &two).unwrap();
         let _second = graph.wait(Some(two), &three).unwrap();
-        assert_eq!(graph.wait(Some(three.clone()), &one).unwrap_err(), Refusal::Circle);
-        assert_eq!(graph.wait(Some(within(&three)), &one).unwrap_err(), Refusal::Circle);
+        assert_eq!(graph.wait(Some(three.clone()), &one).unwrap_err(), Refusal::Deadlock);
+        assert_eq!(graph.wait(Some(within(&three)), &one).unwrap_err(), Refusal::Deadlock);
         assert!(graph.wait(None, &one).is_ok());
         assert!(graph.wait(Some(Lead::begin()), &one).is_ok());
     }
@@ -196,7 +196,7 @@ mod tests {
         let graph = WaitGraph::new();
         let (one, two) = (Lead::begin(), Lead::begin());
         let _deep = graph.wait(Some(within(&within(&one))), &two).unwrap();
-        assert_eq!(graph.wait(Some(within(&two)), &one).unwrap_err(), Refusal::Circle);
+        assert_eq!(graph.wait(Some(within(&two)), &one).unwrap_err(), Refusal::Deadlock);
     }
 
     #[test]
@@ -214,7 +214,7 @@ mod tests {
         let first = graph.wait(Some(one.clone()), &two).unwrap();
         let again = graph.wait(Some(one.clone()), &two).unwrap();
         drop(first);
-        assert_eq!(graph.wait(Some(two.clone()), &one).unwrap_err(), Refusal::Circle);
+        assert_eq!(graph.wait(Some(two.clone()), &one).unwrap_err(), Refusal::Deadlock);
         drop(again);
         assert!(graph.wait(Some(two), &one).is_ok());
     }

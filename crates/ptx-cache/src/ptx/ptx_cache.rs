@@ -88,9 +88,9 @@ impl PtxCache {
 
     /// The same cache, whose events `listener` hears.
     #[must_use]
-    pub fn heard_by(self, listener: Arc<dyn Listener<PtxKey>>) -> Self {
-        self.tiers.heard_by(Arc::clone(&listener));
-        Self { memory: self.memory.heard_by(listener), ..self }
+    pub fn with_listener(self, listener: Arc<dyn Listener<PtxKey>>) -> Self {
+        self.tiers.with_listener(Arc::clone(&listener));
+        Self { memory: self.memory.with_listener(listener), ..self }
     }
 
     /// Changes the settings of memory. A smaller budget is met before this returns.

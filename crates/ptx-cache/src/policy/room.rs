@@ -16,7 +16,7 @@ use crossbeam_epoch::{Guard, pin};
 
 use crate::clock::TICKS_TO_A_TURNOVER;
 use crate::refusals::Refusals;
-use crate::slot::Slot;
+use crate::table::Slot;
 use crate::sync::{AtomicU64, Ordering, lock};
 use crate::{Budget, Cache, Candidate, Config, Event, Resident, Retention, Weigh};
 
@@ -266,7 +266,7 @@ where
     /// An entry as retention sees it now.
     pub(crate) fn candidate(&self, slot: &Slot<K, V>) -> Candidate {
         let uses = slot.usage.at(self.clock.tick());
-        let load = self.load_time.mean().filter(|_| slot.is_held_below());
+        let load = self.load_time.mean().filter(|_| slot.in_lower_tier());
         Candidate {
             bytes: slot.value.weight(),
             idle: uses.idle,

@@ -141,7 +141,7 @@ impl Tiers {
     }
 
     /// The first listener stays.
-    pub(crate) fn heard_by(&self, listener: Arc<dyn Listener<PtxKey>>) {
+    pub(crate) fn with_listener(&self, listener: Arc<dyn Listener<PtxKey>>) {
         let _ = self.listener.set(listener);
     }
 

@@ -13,7 +13,7 @@ pub struct Made<V> {
     pub cost: Option<Duration>,
     /// Whether a tier beneath holds it: the next miss then costs no making but a load, as far as
     /// [`Cache::note_load`](crate::Cache::note_load) was told what one takes.
-    pub is_held_below: bool,
+    pub in_lower_tier: bool,
     /// The digest of the program's normalized lane: variants of one program share it.
     pub family: Option<Digest>,
 }
@@ -21,7 +21,7 @@ pub struct Made<V> {
 impl<V> Made<V> {
     /// A value of a family of its own, which costs what its making takes.
     pub fn new(value: V) -> Self {
-        Self { value, cost: None, is_held_below: false, family: None }
+        Self { value, cost: None, in_lower_tier: false, family: None }
     }
 }
 

@@ -17,7 +17,7 @@ use tracing::Instrument;
 use crate::make::lowering_error;
 use crate::serve::{made, source_of};
 use crate::tiers::{Claims, Found, Tiers, Unwritten};
-use crate::waits::Lead;
+use crate::flight::waits::Lead;
 use crate::{Artifact, CacheError, Lowered, Origin, PtxCache, ServedPtx, Source, WritePolicy};
 
 impl PtxCache {

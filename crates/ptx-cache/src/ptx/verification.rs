@@ -9,7 +9,7 @@ use ptx_key::PtxKey;
 use crate::counters::Count;
 use crate::make::lowering_error;
 use crate::sync::{AtomicU64, Ordering};
-use crate::waits::Lead;
+use crate::flight::waits::Lead;
 use crate::{CacheError, Event, Lowered, PtxCache};
 
 /// Which hits are verified, and what came of it.

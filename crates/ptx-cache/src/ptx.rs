@@ -1,0 +1,13 @@
+//! The cache of PTX text: memory above a stack of tiers above the lowering.
+
+mod get_or_lower;
+#[cfg(feature = "async")]
+mod get_or_lower_async;
+mod ptx_cache;
+mod tiers;
+#[cfg(feature = "async")]
+mod tiers_async;
+mod verification;
+
+pub use ptx_cache::{PtxCache, PtxSnapshot};
+pub use tiers::{TierPolicy, TierSnapshot, WritePolicy};
