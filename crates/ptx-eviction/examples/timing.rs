@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use ptx_eviction::{
-    Budgets, ConcaveOverGroups, Constraint, Curve, Entry, Error, Modular, Retainer, Scratch,
+    ConcaveOverGroups, Constraint, Curve, Entry, Error, Modular, Retainer, Scratch, Size,
     density_greedy, lazy_greedy, plain_greedy,
 };
 
@@ -75,7 +75,7 @@ fn measure(column: &Column, rounds: usize) -> Result<(), Error> {
     let knapsack = Constraint::new().at_most(k).within_bytes(&column.sizes, bytes);
     let modular = Modular::new(&column.worths)?;
     let concave = ConcaveOverGroups::new(&column.worths, &column.families, Curve::SquareRoot)?;
-    let budgets = Budgets { entries: k, bytes };
+    let budgets = Size { entries: k as u64, bytes };
     let mut retainer = Retainer::new(Curve::SquareRoot);
     let (mut plain, mut selected) = (Scratch::default(), Scratch::default());
     let (mut plain_concave, mut lazy, mut dense) =

@@ -73,6 +73,7 @@ mod objective;
 mod random;
 mod retain;
 mod scratch;
+mod size;
 mod stochastic;
 mod streaming;
 mod top_gains;
@@ -87,8 +88,9 @@ pub use objective::{
     BestSimilarity, ConcaveOverGroups, Curve, FacilityLocation, GroupMass, Modular, Objective,
     SumState, WeightedSum, evaluate,
 };
-pub use retain::{Budgets, Entry, Kept, Retainer};
+pub use retain::{Entry, Kept, Retainer};
 pub use scratch::{Scratch, Selection};
+pub use size::Size;
 pub use stochastic::stochastic_greedy;
 pub use streaming::SieveStreaming;
 pub use verify::{ElementSet, Sample, Violation, verify_submodular};

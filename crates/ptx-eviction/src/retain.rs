@@ -8,6 +8,7 @@ use crate::exact::{self, EXACT_CANDIDATES};
 use crate::knapsack;
 use crate::objective::{ConcaveOverGroups, Curve, GroupMass};
 use crate::scratch::{Scratch, Selection};
+use crate::size::Size;
 use crate::top_gains::select_top_gains;
 
 /// One cache entry, as far as retention cares.
@@ -25,15 +26,6 @@ pub struct Entry {
     pub pinned: bool,
 }
 
-/// What may stay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budgets {
-    /// The most entries; `usize::MAX` for no limit.
-    pub entries: usize,
-    /// The most bytes; `u64::MAX` for no limit.
-    pub bytes: u64,
-}
-
 /// What stays. It borrows the retainer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Kept<'r> {
@@ -41,8 +33,8 @@ pub struct Kept<'r> {
     pub entries: &'r [usize],
     /// Their worth after the discount within families.
     pub value: f64,
-    /// Their bytes; saturates.
-    pub bytes: u64,
+    /// How many they are and the bytes that they take, which stop at `u64::MAX`.
+    pub size: Size,
     /// The pinned entries alone break a budget. They are then all that stays.
     pub over_budget: bool,
 }
@@ -53,7 +45,7 @@ pub struct Kept<'r> {
 /// keep their proportions, and each variant beside a better one counts for less.
 ///
 /// ```
-/// use ptx_eviction::{Budgets, Curve, Entry, Retainer};
+/// use ptx_eviction::{Curve, Entry, Retainer, Size};
 ///
 /// let entry = |worth, bytes, family| Entry { worth, bytes, family, pinned: false };
 /// let entries = [
@@ -63,9 +55,9 @@ pub struct Kept<'r> {
 ///     entry(90.0, 50_000, 3), // larger than the whole budget: it cannot flush the rest
 /// ];
 /// let mut retainer = Retainer::new(Curve::SquareRoot);
-/// let kept = retainer.retain(&entries, Budgets { entries: 3, bytes: 8_000 })?;
+/// let kept = retainer.retain(&entries, Size { entries: 3, bytes: 8_000 })?;
 /// assert_eq!(kept.entries, [0, 2]);
-/// assert_eq!(kept.bytes, 8_000);
+/// assert_eq!(kept.size, Size { entries: 2, bytes: 8_000 });
 /// # Ok::<(), ptx_eviction::Error>(())
 /// ```
 #[derive(Debug, Default)]
@@ -102,13 +94,13 @@ impl Retainer {
     /// [`Error::Weight`] for a worth that is NaN, infinite or negative; [`Error::Overflow`] when the worths
     /// add up to infinity; [`Error::Parameter`] for a curve out of range; [`Error::TooManyElements`] for more
     /// than `u32::MAX` entries.
-    pub fn retain(&mut self, entries: &[Entry], budgets: Budgets) -> Result<Kept<'_>, Error> {
+    pub fn retain(&mut self, entries: &[Entry], budget: Size) -> Result<Kept<'_>, Error> {
         self.read(entries)?;
         let objective = ConcaveOverGroups::new(&self.worths, &self.families, self.curve)?
             .with_scales(&self.largest_worths)?;
         let within = Constraint::new()
-            .at_most(budgets.entries)
-            .within_bytes(&self.sizes, budgets.bytes)
+            .at_most(usize::try_from(budget.entries).unwrap_or(usize::MAX))
+            .within_bytes(&self.sizes, budget.bytes)
             .pinned(&self.pinned);
         let scratch = &mut self.scratch;
         let (constraint, over_budget) = match scratch.pin(&objective, &within) {
@@ -125,11 +117,10 @@ impl Retainer {
         let is_modular = self.largest_worths.len() == self.worths.len() && self.pinned.is_empty();
         if is_modular && scratch.takes_count_alone(&constraint) {
             let selection = select_top_gains(&objective, scratch)?;
-            let bytes = selection.elements.iter().map(|&entry| self.sizes[entry]);
             return Ok(Kept {
                 entries: selection.elements,
                 value: selection.value,
-                bytes: bytes.fold(0, u64::saturating_add),
+                size: total(&self.sizes, selection.elements),
                 over_budget,
             });
         }
@@ -139,13 +130,7 @@ impl Retainer {
             knapsack::search(&objective, &constraint, scratch)?;
         }
         let Selection { elements, value, .. } = scratch.finish(&objective, &constraint)?;
-        let sizes = elements.iter().map(|&entry| self.sizes[entry]);
-        Ok(Kept {
-            entries: elements,
-            value,
-            bytes: sizes.fold(0, u64::saturating_add),
-            over_budget,
-        })
+        Ok(Kept { entries: elements, value, size: total(&self.sizes, elements), over_budget })
     }
 
     /// Turns rows into the columns that the solvers take, families numbered as they appear.
@@ -179,6 +164,12 @@ impl Retainer {
         }
         Ok(())
     }
+}
+
+/// The size of the entries at these positions.
+fn total(sizes: &[u64], entries: &[usize]) -> Size {
+    let of = |&entry: &usize| Size { entries: 1, bytes: sizes[entry] };
+    entries.iter().map(of).fold(Size::default(), Size::saturating_add)
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ptx_eviction::{
-    Budgets, ConcaveOverGroups, Constraint, Curve, EXACT_CANDIDATES, Entry, FacilityLocation,
-    Modular, Objective, Retainer, Scratch, SieveStreaming, WeightedSum, density_greedy,
-    exact_search, lazy_greedy, plain_greedy, stochastic_greedy,
+    ConcaveOverGroups, Constraint, Curve, EXACT_CANDIDATES, Entry, FacilityLocation, Modular,
+    Objective, Retainer, Scratch, SieveStreaming, Size, WeightedSum, density_greedy, exact_search,
+    lazy_greedy, plain_greedy, stochastic_greedy,
 };
 
 const N: usize = 300;
@@ -85,7 +85,7 @@ fn a_grown_retainer_is_enough() {
         })
         .collect();
     let mut retainer = Retainer::new(Curve::Log1p);
-    let budgets = Budgets { entries: 250, bytes: 4_000 };
+    let budgets = Size { entries: 250, bytes: 4_000 };
     assert_eq!(allocations(|| drop(retainer.retain(&entries, budgets))), 0);
     assert_eq!(allocations(|| drop(retainer.retain(&entries[..12], budgets))), 0);
 }

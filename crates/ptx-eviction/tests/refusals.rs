@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use ptx_eviction::{
-    Budgets, ConcaveOverGroups, Constraint, Curve, Entry, Error, FacilityLocation, Modular,
-    Objective, Retainer, Scratch, SieveStreaming, WeightedSum, density_greedy, evaluate,
-    exact_search, lazy_greedy, plain_greedy, stochastic_greedy,
+    ConcaveOverGroups, Constraint, Curve, Entry, Error, FacilityLocation, Modular, Objective,
+    Retainer, Scratch, SieveStreaming, Size, WeightedSum, density_greedy, evaluate, exact_search,
+    lazy_greedy, plain_greedy, stochastic_greedy,
 };
 
 /// An objective that returns whatever gain it was made with for element 1, and 1 for the others.
@@ -322,15 +322,15 @@ proptest! {
                 .prop_map(|(worth, bytes, family, pinned)| Entry { worth, bytes, family, pinned }),
             0..30,
         ),
-        budgets in (any::<usize>(), any::<u64>()).prop_map(|(entries, bytes)| Budgets { entries, bytes }),
+        budgets in (any::<u64>(), any::<u64>()).prop_map(|(entries, bytes)| Size { entries, bytes }),
     ) {
         let mut retainer = Retainer::new(Curve::Log1p);
         if let Ok(kept) = retainer.retain(&entries, budgets) {
-            prop_assert!(kept.over_budget || kept.bytes <= budgets.bytes);
+            prop_assert!(kept.over_budget || kept.size.fits(budgets));
         }
         // A refusal leaves it usable.
         let one = [Entry { worth: 1.0, bytes: 1, family: 0, pinned: false }];
-        let kept = retainer.retain(&one, Budgets { entries: 1, bytes: 1 })?;
+        let kept = retainer.retain(&one, Size { entries: 1, bytes: 1 })?;
         prop_assert_eq!(kept.entries, [0]);
     }
 }

@@ -1,8 +1,9 @@
 use proptest::prelude::*;
 
-use super::{Budgets, Entry, Retainer};
+use super::{Entry, Retainer};
 use crate::exact::EXACT_CANDIDATES;
 use crate::objective::Curve;
+use crate::size::Size;
 
 fn entry(worth: f64, bytes: u64, family: u64) -> Entry {
     Entry { worth, bytes, family, pinned: false }
@@ -12,23 +13,23 @@ fn pinned(worth: f64, bytes: u64, family: u64) -> Entry {
     Entry { pinned: true, ..entry(worth, bytes, family) }
 }
 
-fn kept(entries: &[Entry], budgets: Budgets) -> (Vec<usize>, bool) {
+fn kept(entries: &[Entry], budget: Size) -> (Vec<usize>, bool) {
     let mut retainer = Retainer::new(Curve::SquareRoot);
-    let kept = retainer.retain(entries, budgets).unwrap();
+    let kept = retainer.retain(entries, budget).unwrap();
     (kept.entries.to_vec(), kept.over_budget)
 }
 
 #[test]
 fn everything_stays_while_it_fits() {
     let entries = [entry(1.0, 10, 1), entry(0.0, 10, 1), entry(2.0, 0, 2)];
-    assert_eq!(kept(&entries, Budgets { entries: 3, bytes: 20 }), (vec![0, 1, 2], false));
-    assert_eq!(kept(&[], Budgets { entries: 0, bytes: 0 }), (vec![], false));
+    assert_eq!(kept(&entries, Size { entries: 3, bytes: 20 }), (vec![0, 1, 2], false));
+    assert_eq!(kept(&[], Size { entries: 0, bytes: 0 }), (vec![], false));
 }
 
 #[test]
 fn a_variant_gives_way_to_a_stranger_of_less_worth() {
     let entries = [entry(10.0, 1, 7), entry(9.9, 1, 7), entry(5.0, 1, 8)];
-    assert_eq!(kept(&entries, Budgets { entries: 2, bytes: 100 }).0, [0, 2]);
+    assert_eq!(kept(&entries, Size { entries: 2, bytes: 100 }).0, [0, 2]);
 }
 
 #[test]
@@ -36,7 +37,7 @@ fn an_entry_larger_than_the_budget_flushes_nothing() {
     for siblings in [3, 40] {
         let mut entries: Vec<Entry> = (0..siblings).map(|family| entry(1.0, 10, family)).collect();
         entries.push(entry(1e12, 10 * siblings + 1, 1_000));
-        let (stay, _) = kept(&entries, Budgets { entries: 100, bytes: 10 * siblings });
+        let (stay, _) = kept(&entries, Size { entries: 100, bytes: 10 * siblings });
         assert_eq!(stay.len(), entries.len() - 1);
     }
 }
@@ -45,34 +46,34 @@ fn an_entry_larger_than_the_budget_flushes_nothing() {
 fn few_large_entries_keep_the_best_that_fits() {
     // Each fits, any two do not: a policy that evicts until the rest fits would keep nothing or the newest.
     let entries = [entry(3.0, 60, 1), entry(8.0, 70, 2), entry(5.0, 80, 3)];
-    assert_eq!(kept(&entries, Budgets { entries: 10, bytes: 100 }).0, [1]);
+    assert_eq!(kept(&entries, Size { entries: 10, bytes: 100 }).0, [1]);
 }
 
 #[test]
 fn pinned_entries_stay_first_and_count() {
     let entries = [pinned(0.0, 50, 1), entry(9.0, 40, 2), entry(8.0, 60, 3)];
-    assert_eq!(kept(&entries, Budgets { entries: 2, bytes: 100 }), (vec![0, 1], false));
+    assert_eq!(kept(&entries, Size { entries: 2, bytes: 100 }), (vec![0, 1], false));
 }
 
 #[test]
 fn pinned_entries_over_a_budget_are_all_that_stays() {
     let entries = [entry(1.0, 1, 0), pinned(1.0, 60, 1), entry(9.0, 0, 2), pinned(1.0, 60, 3)];
-    for budgets in [Budgets { entries: 10, bytes: 100 }, Budgets { entries: 1, bytes: 1_000 }] {
+    for budgets in [Size { entries: 10, bytes: 100 }, Size { entries: 1, bytes: 1_000 }] {
         assert_eq!(kept(&entries, budgets), (vec![1, 3], true));
     }
     let mut retainer = Retainer::new(Curve::SquareRoot);
     let huge = [pinned(1.0, u64::MAX, 0), pinned(1.0, u64::MAX, 0)];
-    let kept = retainer.retain(&huge, Budgets { entries: 9, bytes: 5 }).unwrap();
+    let kept = retainer.retain(&huge, Size { entries: 9, bytes: 5 }).unwrap();
     assert!(kept.over_budget);
-    assert_eq!(kept.bytes, u64::MAX);
+    assert_eq!(kept.size.bytes, u64::MAX);
 }
 
 #[test]
 fn ties_go_to_the_earlier_entry() {
     for count in [6, 60] {
         let entries: Vec<Entry> = (0..count).map(|family| entry(1.0, 10, family)).collect();
-        assert_eq!(kept(&entries, Budgets { entries: 100, bytes: 39 }).0, [0, 1, 2]);
-        assert_eq!(kept(&entries, Budgets { entries: 3, bytes: 1_000 }).0, [0, 1, 2]);
+        assert_eq!(kept(&entries, Size { entries: 100, bytes: 39 }).0, [0, 1, 2]);
+        assert_eq!(kept(&entries, Size { entries: 3, bytes: 1_000 }).0, [0, 1, 2]);
     }
 }
 
@@ -102,13 +103,13 @@ proptest! {
             1..=EXACT_CANDIDATES,
         ),
         bytes in 0_u64..5_000,
-        count in 0_usize..16,
+        count in 0_u64..16,
     ) {
-        let budgets = Budgets { entries: count, bytes };
+        let budgets = Size { entries: count, bytes };
         let feasible = |mask: usize| {
             let chosen = || entries.iter().enumerate().filter(|(position, _)| mask >> position & 1 == 1);
             chosen().map(|(_, entry)| entry.bytes).sum::<u64>() <= bytes
-                && chosen().count() <= count
+                && chosen().count() as u64 <= count
                 && entries.iter().enumerate().all(|(position, entry)| !entry.pinned || mask >> position & 1 == 1)
         };
         let best = (0..1_usize << entries.len()).filter(|&mask| feasible(mask))
@@ -131,34 +132,34 @@ proptest! {
             15..120,
         ),
         bytes in 0_u64..20_000,
-        count in 0_usize..120,
+        count in 0_u64..120,
     ) {
         let mut retainer = Retainer::new(Curve::Log1p);
-        let kept = retainer.retain(&entries, Budgets { entries: count, bytes })?;
+        let kept = retainer.retain(&entries, Size { entries: count, bytes })?;
         let total: u64 = kept.entries.iter().map(|&position| entries[position].bytes).sum();
-        prop_assert_eq!(kept.bytes, total);
-        prop_assert!(total <= bytes && kept.entries.len() <= count && !kept.over_budget);
+        prop_assert_eq!(kept.size.bytes, total);
+        prop_assert!(total <= bytes && kept.size.entries <= count && !kept.over_budget);
         let left_out = (0..entries.len()).filter(|position| !kept.entries.contains(position));
         for position in left_out {
-            prop_assert!(kept.entries.len() == count || total + entries[position].bytes > bytes);
+            prop_assert!(kept.size.entries == count || total + entries[position].bytes > bytes);
         }
     }
 
     #[test]
     fn without_siblings_and_under_a_count_the_most_valuable_stay(
         worths in prop::collection::vec(0_u8..20, 1..80),
-        count in 0_usize..90,
+        count in 0_u64..90,
     ) {
         let entries: Vec<Entry> =
             (0..).zip(&worths).map(|(family, &worth)| entry(worth.into(), 10, family)).collect();
         let mut retainer = Retainer::new(Curve::SquareRoot);
         let bytes = 10 * entries.len() as u64;
-        let kept = retainer.retain(&entries, Budgets { entries: count, bytes }).unwrap();
+        let kept = retainer.retain(&entries, Size { entries: count, bytes }).unwrap();
         let mut best: Vec<usize> = (0..entries.len()).collect();
         best.sort_by_key(|&position| std::cmp::Reverse(worths[position]));
-        best.truncate(count);
+        best.truncate(usize::try_from(count)?);
         best.sort_unstable();
         prop_assert_eq!(kept.entries, &best);
-        prop_assert_eq!(kept.bytes, 10 * best.len() as u64);
+        prop_assert_eq!(kept.size.bytes, 10 * best.len() as u64);
     }
 }
