@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::{Entry, Retainer};
-use crate::exact::EXACT_CANDIDATES;
-use crate::objective::Curve;
+use crate::curve::Curve;
+use crate::exact_search::MOST_CANDIDATES;
 use crate::size::Size;
 
 fn entry(worth: f64, bytes: u64, family: u64) -> Entry {
@@ -27,39 +27,40 @@ fn everything_stays_while_it_fits() {
 }
 
 #[test]
-fn a_variant_gives_way_to_a_stranger_of_less_worth() {
+fn an_unrelated_entry_of_less_worth_stays_before_a_variant() {
     let entries = [entry(10.0, 1, 7), entry(9.9, 1, 7), entry(5.0, 1, 8)];
     assert_eq!(kept(&entries, Size { entries: 2, bytes: 100 }).0, [0, 2]);
 }
 
 #[test]
-fn an_entry_larger_than_the_budget_flushes_nothing() {
-    for siblings in [3, 40] {
-        let mut entries: Vec<Entry> = (0..siblings).map(|family| entry(1.0, 10, family)).collect();
-        entries.push(entry(1e12, 10 * siblings + 1, 1_000));
-        let (stay, _) = kept(&entries, Size { entries: 100, bytes: 10 * siblings });
+fn an_entry_larger_than_the_budget_evicts_nothing() {
+    for others in [3, 40] {
+        let mut entries: Vec<Entry> = (0..others).map(|family| entry(1.0, 10, family)).collect();
+        entries.push(entry(1e12, 10 * others + 1, 1_000));
+        let (stay, _) = kept(&entries, Size { entries: 100, bytes: 10 * others });
         assert_eq!(stay.len(), entries.len() - 1);
     }
 }
 
 #[test]
-fn few_large_entries_keep_the_best_that_fits() {
-    // Each fits, any two do not: a policy that evicts until the rest fits would keep nothing or the newest.
+fn of_few_large_entries_the_best_that_fits_stays() {
+    // Each fits, any two do not: a policy that evicts until the rest fits would keep nothing or
+    // the newest.
     let entries = [entry(3.0, 60, 1), entry(8.0, 70, 2), entry(5.0, 80, 3)];
     assert_eq!(kept(&entries, Size { entries: 10, bytes: 100 }).0, [1]);
 }
 
 #[test]
-fn pinned_entries_stay_first_and_count() {
+fn pinned_entries_stay_and_count_against_the_budget() {
     let entries = [pinned(0.0, 50, 1), entry(9.0, 40, 2), entry(8.0, 60, 3)];
     assert_eq!(kept(&entries, Size { entries: 2, bytes: 100 }), (vec![0, 1], false));
 }
 
 #[test]
-fn pinned_entries_over_a_budget_are_all_that_stays() {
+fn nothing_stays_beside_pinned_entries_over_the_budget() {
     let entries = [entry(1.0, 1, 0), pinned(1.0, 60, 1), entry(9.0, 0, 2), pinned(1.0, 60, 3)];
-    for budgets in [Size { entries: 10, bytes: 100 }, Size { entries: 1, bytes: 1_000 }] {
-        assert_eq!(kept(&entries, budgets), (vec![1, 3], true));
+    for budget in [Size { entries: 10, bytes: 100 }, Size { entries: 1, bytes: 1_000 }] {
+        assert_eq!(kept(&entries, budget), (vec![1, 3], true));
     }
     let mut retainer = Retainer::new(Curve::SquareRoot);
     let huge = [pinned(1.0, u64::MAX, 0), pinned(1.0, u64::MAX, 0)];
@@ -77,7 +78,7 @@ fn ties_go_to_the_earlier_entry() {
     }
 }
 
-/// The discounted worth of a set, said again without the crate's objectives.
+/// The value of a set by its definition, without the crate's code.
 fn worth(entries: &[Entry], mask: usize) -> f64 {
     let mut families: Vec<u64> = entries.iter().map(|entry| entry.family).collect();
     families.sort_unstable();
@@ -100,12 +101,12 @@ proptest! {
         entries in prop::collection::vec(
             (prop_oneof![0.0..100.0_f64, (0_u8..4).prop_map(f64::from)], 1_u64..1_000, 0_u64..5, prop::bool::weighted(0.1))
                 .prop_map(|(worth, bytes, family, pinned)| Entry { worth, bytes, family, pinned }),
-            1..=EXACT_CANDIDATES,
+            1..=MOST_CANDIDATES,
         ),
         bytes in 0_u64..5_000,
         count in 0_u64..16,
     ) {
-        let budgets = Size { entries: count, bytes };
+        let budget = Size { entries: count, bytes };
         let feasible = |mask: usize| {
             let chosen = || entries.iter().enumerate().filter(|(position, _)| mask >> position & 1 == 1);
             chosen().map(|(_, entry)| entry.bytes).sum::<u64>() <= bytes
@@ -115,7 +116,7 @@ proptest! {
         let best = (0..1_usize << entries.len()).filter(|&mask| feasible(mask))
             .map(|mask| worth(&entries, mask)).reduce(f64::max);
         let mut retainer = Retainer::new(Curve::SquareRoot);
-        let kept = retainer.retain(&entries, budgets)?;
+        let kept = retainer.retain(&entries, budget)?;
         let mask = kept.entries.iter().fold(0, |mask, position| mask | 1 << position);
         prop_assert_eq!(kept.over_budget, best.is_none());
         if let Some(best) = best {
@@ -126,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn many_entries_respect_both_budgets_and_leave_no_room_unused(
+    fn many_entries_keep_the_budget_and_leave_no_room_unused(
         entries in prop::collection::vec(
             (0.0..100.0_f64, 0_u64..1_000, 0_u64..20).prop_map(|(worth, bytes, family)| entry(worth, bytes, family)),
             15..120,
@@ -146,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn without_siblings_and_under_a_count_the_most_valuable_stay(
+    fn without_variants_and_under_a_count_the_most_valuable_stay(
         worths in prop::collection::vec(0_u8..20, 1..80),
         count in 0_u64..90,
     ) {
