@@ -1,11 +1,10 @@
-//! What benches share: rounds in turn, medians with their spread, and a report that a person and
-//! a program can read.
+//! Runs contenders in turn and reports their medians and spreads, to a person and to a program.
 //!
-//! Machines are shared and noisy. So contenders take turns within one process, the order rotates
-//! from round to round, and a difference inside the spread is called unresolved.
+//! Machines are shared and noisy. So contenders take turns in one process, the order rotates from
+//! round to round, and the report marks a difference inside the spread as unresolved.
 //!
-//! `serde_json` writes the report's JSON, `plotters` its chart. The peers are dev-dependencies of
-//! the benches that run them.
+//! `serde_json` writes the report's JSON, `plotters` its chart. The peers are development
+//! dependencies.
 
 mod report;
 mod rounds;

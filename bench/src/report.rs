@@ -1,4 +1,4 @@
-//! The report: a table on standard output, JSON and a chart under `target/`.
+//! How are figures reported? As a table on standard output, as JSON and as a chart.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -9,12 +9,12 @@ use serde_json::json;
 
 use crate::Spread;
 
-/// One row of contenders in one situation.
+/// The figures of all contenders in one situation.
 #[derive(Clone, Debug)]
 pub struct Cell {
     /// The situation, such as `hit latency, 512 uniform, 1 thread`.
     pub situation: String,
-    /// Each contender's name and figure. The first is the one that ratios are taken to.
+    /// Each contender's name and figure. Ratios are to the first.
     pub figures: Vec<(String, Spread)>,
 }
 
@@ -28,19 +28,19 @@ pub struct Report {
 }
 
 impl Report {
-    /// An empty report of the bench `name`, in `unit`.
+    /// Creates an empty report of the bench `name` with figures in `unit`.
     pub fn new(name: &str, unit: &str) -> Self {
         Self { name: name.to_owned(), unit: unit.to_owned(), cells: Vec::new(), notes: Vec::new() }
     }
 
-    /// Prints a figure that is not a contender's, and keeps it in the JSON.
+    /// Prints a line and adds it to the JSON, for a figure that is not a contender's.
     pub fn note(&mut self, line: String) {
         println!("{line}");
         self.notes.push(line);
     }
 
-    /// Adds a row and gives it back as text: each contender's median, its ratio to the first, and
-    /// a `~` where the two are inside each other's spread.
+    /// Adds a cell and returns it as text: each contender's median, quartiles and ratio to the
+    /// first. `~` marks a ratio whose spreads overlap.
     pub fn add(&mut self, cell: Cell) -> String {
         let mut text = format!("{}\n", cell.situation);
         if let Some((_, first)) = cell.figures.first() {
@@ -61,15 +61,17 @@ impl Report {
         text
     }
 
-    /// Writes `NAME.json` and `NAME.svg` into `folder`, and says where.
+    /// Writes `NAME.json` and `NAME.svg` into `directory` and returns their paths.
     ///
     /// # Errors
     ///
-    /// Where a file cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<[PathBuf; 2], Box<dyn Error>> {
-        std::fs::create_dir_all(folder)?;
-        let (data, chart) =
-            (folder.join(format!("{}.json", self.name)), folder.join(format!("{}.svg", self.name)));
+    /// Fails if a file cannot be written.
+    pub fn write(&self, directory: &Path) -> Result<[PathBuf; 2], Box<dyn Error>> {
+        std::fs::create_dir_all(directory)?;
+        let (data, chart) = (
+            directory.join(format!("{}.json", self.name)),
+            directory.join(format!("{}.svg", self.name)),
+        );
         let cells: Vec<_> = self
             .cells
             .iter()
@@ -90,7 +92,7 @@ impl Report {
         Ok([data, chart])
     }
 
-    /// One panel a situation, one bar a contender, the middle half as a thin line.
+    /// Draws a panel for each situation, a bar for each contender, and a line between its quartiles.
     fn draw(&self, path: &Path) -> Result<(), Box<dyn Error>> {
         let columns = 3;
         let rows = self.cells.len().div_ceil(columns).max(1);

@@ -1,18 +1,18 @@
-//! Rounds in turn.
+//! How do contenders take turns, and what is a contender's figure?
 
-/// A median of many rounds, with the middle half around it.
+/// The median of many rounds and the quartiles around it.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
-    /// A quarter of the rounds lie below.
+    /// A quarter of the rounds is below this.
     pub lower: f64,
-    /// The median.
+    /// Half of the rounds is below this.
     pub median: f64,
-    /// A quarter of the rounds lie above.
+    /// A quarter of the rounds is above this.
     pub upper: f64,
 }
 
 impl Spread {
-    /// The spread of `samples`; zeros where there is none.
+    /// Computes the spread of `samples`. Without samples it is zero.
     pub fn of(mut samples: Vec<f64>) -> Self {
         samples.sort_by(f64::total_cmp);
         let at = |quarter: usize| {
@@ -21,14 +21,14 @@ impl Spread {
         Self { lower: at(1), median: at(2), upper: at(3) }
     }
 
-    /// Whether the middle halves of the two do not touch.
+    /// Returns true if the ranges between the quartiles do not overlap.
     pub fn differs_from(&self, other: &Self) -> bool {
         self.upper < other.lower || other.upper < self.lower
     }
 }
 
-/// Runs every contender once a round, each round beginning with the next one, and gives each
-/// contender's spread. A round before the first warms up and is not counted.
+/// Runs every contender once a round and returns each contender's spread. Each round starts with
+/// another contender. One more round comes first, as a warm-up that does not count.
 pub fn in_turn(contenders: usize, rounds: usize, mut run: impl FnMut(usize) -> f64) -> Vec<Spread> {
     let mut samples = vec![Vec::with_capacity(rounds); contenders];
     for round in 0..=rounds {

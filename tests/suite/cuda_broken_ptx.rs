@@ -24,7 +24,7 @@ pub(crate) fn broken(device: ComputeCapability) -> Vec<Broken> {
     let whole = {
         let references = reference::all().unwrap();
         let reference =
-            references.iter().find(|reference| reference.kernel.name() == "matmul").unwrap();
+            references.iter().find(|reference| reference.kernel.name == "matmul").unwrap();
         let target = format!("sm_{}{}", device.major, device.minor);
         lower(&reference.kernel, &configuration(&target, false)).unwrap()
     };
@@ -83,7 +83,7 @@ pub(crate) fn broken(device: ComputeCapability) -> Vec<Broken> {
             what: "unknown instruction",
             line: line_of(&misspelt, "st.parm"),
             text: misspelt,
-            cure: "mend the lowering at this line",
+            cure: "fix the lowering at this line",
         },
     ]
 }

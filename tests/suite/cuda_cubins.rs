@@ -44,7 +44,7 @@ fn load(
 ) -> Result<ModuleSource, CudaError> {
     let text = text(number);
     let key = context.module_key_of_text(&text);
-    let served = modules.serve(context, &key, || Ptx::new(text))?;
+    let served = modules.get_or_load(context, &key, || Ptx::new(text))?;
     served.module.function(&format!("kernel_{number}"))?;
     Ok(served.source)
 }
@@ -156,7 +156,7 @@ fn what_ptxas_does_not_take_the_driver_may() {
     // The recording driver looks at the header alone.
     let text = text(1).replace("ret;", "rot;");
     let key = context.module_key_of_text(&text);
-    let served = modules.serve(&context, &key, || Ptx::new(text)).unwrap();
+    let served = modules.get_or_load(&context, &key, || Ptx::new(text)).unwrap();
     assert_eq!(served.source, ModuleSource::Given);
 }
 
@@ -189,9 +189,11 @@ fn who_warms_a_store_that_keeps_nothing_is_told() {
     let text = text(1);
     let wanted = [(jit.key_of_text(&text), || Ptx::new(text.as_str()))];
     let warmed = ptxas.warm(&disk, &jit, wanted, None, |_| {});
-    assert_eq!((warmed.made, warmed.failures.len()), (0, 1), "{warmed:?}");
-    let error = warmed.failures[0].1.to_string();
-    assert!(error.contains("`disk`") && error.contains("read-only"), "{error}");
+    assert_eq!((warmed.computed, warmed.failures.len()), (0, 1), "{warmed:?}");
+    let error: &dyn std::error::Error = &warmed.failures[0].1;
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    let said = chain.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+    assert!(said.contains("`disk`") && said.contains("read-only"), "{said}");
 }
 
 /// Nobody would notice it: a module without kernels loads.
@@ -205,7 +207,7 @@ fn what_was_cut_off_before_its_kernel_is_not_stored_by_who_warms() {
     let cut = text.split(".visible").next().unwrap();
     let wanted = [(jit.key_of_text(cut), || Ptx::new(cut))];
     let warmed = ptxas.warm(&disk, &jit, wanted, None, |_| {});
-    assert_eq!((warmed.made, warmed.failures.len()), (0, 1), "{warmed:?}");
+    assert_eq!((warmed.computed, warmed.failures.len()), (0, 1), "{warmed:?}");
     let error = warmed.failures[0].1.to_string();
     assert!(
         error.contains("line 3: expected a kernel") && error.contains("lower again"),
@@ -226,7 +228,7 @@ fn a_refusal_under_options_of_ptxas_is_the_one_of_ptxas() {
     assert_eq!(load(&modules, &context, 1).unwrap(), ModuleSource::Assembled);
     let text = text(1).replace("ret;", "rot;");
     let key = context.module_key_of_text(&text);
-    let error = modules.serve(&context, &key, || Ptx::new(text)).unwrap_err().to_string();
+    let error = modules.get_or_load(&context, &key, || Ptx::new(text)).unwrap_err().to_string();
     assert!(error.contains("line 9") && error.contains("ptxas 1"), "{error}");
 }
 
@@ -245,7 +247,7 @@ fn a_fat_bundle_gives_each_device_the_best_that_it_holds() {
         let jit = ptxas.jit(device, JitOptions::default());
         let wanted = [(jit.key_of_lowering(&lowering), || Ptx::new(text.as_str()))];
         let warmed = ptxas.warm(&factory, &jit, wanted, None, |_| {});
-        assert_eq!(warmed.made, 1, "{warmed:?}");
+        assert_eq!(warmed.computed, 1, "{warmed:?}");
     }
     assert_eq!(factory.export(&at("bundle"), "app", |_| true).unwrap(), 3);
 
@@ -261,7 +263,7 @@ fn a_fat_bundle_gives_each_device_the_best_that_it_holds() {
         let texts = PtxCache::with_tiers(Config::default(), vec![tier], WritePolicy::Ignore);
         let modules = ModuleCache::new(Config::default()).with_cubins(disk);
         let never = || -> Result<String, std::fmt::Error> { panic!("the bundle has the text") };
-        let served = modules.serve_any(&context, &context.module_keys(&lowering), || {
+        let served = modules.get_or_load_any(&context, &context.module_keys(&lowering), || {
             let text = texts.get_or_lower(&lowering, never);
             Ptx::new(text.map_err(|error| CudaError::Source(Arc::new(error.into())))?)
         });

@@ -96,7 +96,7 @@ fn a_kernel_prints_allocates_and_asserts() {
             let config = ptx_disk::Config::new(folder.path().join("store"));
             modules = modules.with_cubins(Arc::new(DiskStore::open(config).unwrap()));
         }
-        let served = modules.serve(&context, &key, ptx).unwrap();
+        let served = modules.get_or_load(&context, &key, ptx).unwrap();
         assert_eq!(served.source, expected);
         check(&served.module.function("ask").unwrap());
     }

@@ -46,7 +46,7 @@ pub(crate) fn check(function: &Function<CustDriver>, lowering: &Lowering) -> Res
         .run(grid, interface.workgroup, 0, &mut arguments)
         .map_err(|error| error.to_string())?;
     for (binding, bytes) in reference.bindings.iter().zip(&contents) {
-        binding.check(bytes).map_err(|mismatch| mismatch.to_string())?;
+        binding.mismatch(bytes).map_or(Ok(()), Err)?;
     }
     Ok(())
 }
@@ -67,7 +67,7 @@ pub(crate) fn check_all(
         let function = load(lowering);
         let micros = started.elapsed().as_micros();
         let result = check(&function, lowering);
-        let name = reference.kernel.name();
+        let name = &reference.kernel.name;
         println!(
             "{name:<14} {:<8} {:<9} {:>9} {micros:>10}  {}",
             configuration.target.to_string(),

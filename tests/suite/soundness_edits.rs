@@ -41,15 +41,14 @@ impl Edit {
 
     fn kernel(&mut self, parts: &mut KernelParts) {
         self.at(|| parts.name.push('2'));
-        for extent in &mut parts.workgroup.size {
+        for extent in &mut parts.workgroup {
             self.at(|| *extent *= 2);
         }
-        self.at(|| parts.workgroup.fixed ^= true);
+        self.at(|| parts.fixed_workgroup ^= true);
         for buffer in &mut parts.buffers {
             self.at(|| buffer.slot += 100);
-            let accesses = [Access::Read, Access::ReadWrite, Access::Write, Access::Uniform];
             if buffer.access != Access::Workgroup {
-                self.next(&mut buffer.access, &accesses);
+                self.next(&mut buffer.access, &[Access::Read, Access::ReadWrite]);
             }
             let elements = [Element::F32, Element::U32, Element::I32, Element::F16, Element::Bf16];
             self.next(&mut buffer.element, &elements);
@@ -130,9 +129,8 @@ impl Edit {
                 self.expression(index);
             }
             Expression::Unary(operation, operand) => {
-                let numbers = [Unary::Negate, Unary::SquareRoot, Unary::Exponential];
                 if *operation != Unary::Not {
-                    self.next(operation, &numbers);
+                    self.next(operation, &[Unary::Negate, Unary::Exponential]);
                 }
                 self.expression(operand);
             }
@@ -184,11 +182,11 @@ const COMPARISONS: [Comparison; 4] =
 /// The kernel with one edit, or `None` where it changes nothing or makes no kernel.
 fn edited(kernel: &Kernel, choice: Choice) -> Option<Kernel> {
     let mut count = Edit { left: usize::MAX, met: 0 };
-    count.kernel(&mut kernel.parts().clone());
-    let mut parts = kernel.parts().clone();
+    count.kernel(&mut KernelParts::clone(kernel));
+    let mut parts = KernelParts::clone(kernel);
     Edit { left: choice.index(count.met), met: 0 }.kernel(&mut parts);
-    let changed = parts != *kernel.parts();
-    Kernel::new(parts).ok().filter(|_| changed)
+    let changed = parts != **kernel;
+    Kernel::new(&parts).ok().filter(|_| changed)
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn soundness_an_added_feature() {
         if feature != Feature::F16 {
             one_field(&format!("feature/{}", feature.name()), reaches_ptx, move |it| {
                 let new = !it.features.contains(feature);
-                it.features = it.features.clone().with(feature);
+                it.features.known.insert(feature);
                 new
             });
         }
@@ -115,7 +115,7 @@ fn soundness_an_added_feature() {
 #[test]
 fn soundness_an_added_feature_of_the_back_ends_own() {
     one_field("feature/named/tile-swizzle", false, |it| {
-        it.features = it.features.clone().with_named("tile-swizzle");
+        it.features.named.insert("tile-swizzle".to_owned());
         true
     });
 }
@@ -268,9 +268,9 @@ fn soundness_every_statement_and_variable_counts() {
         prop_assert!(keys.insert(key(&more, &asked)));
         let named = change(&kernel, |parts| parts.name.push('2'));
         prop_assert!(keys.insert(key(&named, &asked)));
-        let wider = change(&kernel, |parts| parts.workgroup.size[0] *= 2);
+        let wider = change(&kernel, |parts| parts.workgroup[0] *= 2);
         prop_assert!(keys.insert(key(&wider, &asked)));
-        let fixed = change(&kernel, |parts| parts.workgroup.fixed = !parts.workgroup.fixed);
+        let fixed = change(&kernel, |parts| parts.fixed_workgroup = !parts.fixed_workgroup);
         prop_assert!(keys.insert(key(&fixed, &asked)));
         Ok(())
     });

@@ -1,43 +1,26 @@
-//! Benchmarks by name.
+//! Which benchmarks are there, and how does one run?
 
-use crate::run::{Outcome, cargo, read, root, run as execute};
+use anyhow::{Context as _, Result};
+use cargo_metadata::{Package, Target};
+use xshell::cmd;
 
-/// Name, package and bench target.
-const BENCHES: [(&str, &str, &str); 6] = [
-    ("memory", "ptx-bench", "memory"),
-    ("retention", "ptx-bench", "retention"),
-    ("disk", "ptx-bench", "disk"),
-    ("modules", "ptx-bench", "modules"),
-    ("key", "ptx-key", "key"),
-    ("selection", "ptx-eviction", "selection"),
-];
+use crate::workspace::{members, shell};
 
-pub(crate) fn run(arguments: &[String]) -> Outcome {
-    let here = here()?;
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let members = members()?;
+    let mut benches = members.iter().flat_map(|package: &Package| {
+        let benches = package.targets.iter().filter(|target| target.is_bench());
+        benches.map(move |target: &Target| (package.name.as_str(), target))
+    });
     let Some((name, rest)) = arguments.split_first() else {
         println!("cargo xtask bench NAME, where NAME is one of:");
-        for (name, ..) in &here {
-            println!("  {name}");
-        }
+        benches.for_each(|(_, bench)| println!("  {}", bench.name));
         return Ok(());
     };
-    let Some((_, package, bench)) = here.iter().find(|(known, ..)| known == name) else {
-        return Err(format!("no bench `{name}`; `cargo xtask bench` lists them"));
-    };
-    let mut command = cargo(&["bench", "--package", package, "--bench", bench, "--"]);
-    execute(command.args(rest))
-}
-
-/// Those whose target exists.
-fn here() -> Outcome<Vec<(&'static str, &'static str, &'static str)>> {
-    let mut here = Vec::new();
-    for (name, package, bench) in BENCHES {
-        let folder =
-            if package == "ptx-bench" { "bench".to_owned() } else { format!("crates/{package}") };
-        let manifest = read(&root().join(folder).join("Cargo.toml"))?;
-        if manifest.contains("[[bench]]") && manifest.contains(&format!("name = \"{bench}\"")) {
-            here.push((name, package, bench));
-        }
-    }
-    Ok(here)
+    let found = benches.find(|(_, bench)| bench.name == *name);
+    let (package, bench) =
+        found.with_context(|| format!("no bench `{name}`; `cargo xtask bench` lists them"))?;
+    let shell = shell()?;
+    let command = cmd!(shell, "cargo bench --package {package} --bench {name} --features");
+    Ok(command.arg(bench.required_features.join(",")).arg("--").args(rest).run()?)
 }

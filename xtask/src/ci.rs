@@ -1,18 +1,22 @@
-//! What CI checks, in named, timed sections.
+//! What does CI check? Named sections, timed.
 
 use std::time::Instant;
 
-use crate::run::{Outcome, cargo, root, run as execute};
-use crate::{layers, licences, rust_version, test, tidy};
+use anyhow::{Result, bail};
+use xshell::cmd;
 
-type Section = (&'static str, fn() -> Outcome);
+use crate::workspace::{root, shell};
+use crate::{arrows, dependencies, layers, rust_version, test, tidy};
+
+type Section = (&'static str, fn() -> Result<()>);
 
 /// Cheapest first.
-const SECTIONS: [Section; 11] = [
+const SECTIONS: [Section; 12] = [
     ("format", format),
     ("tidy", tidy::run),
     ("layers", layers::check),
-    ("licences", licences::check),
+    ("arrows", arrows::check),
+    ("dependencies", dependencies::check),
     ("rust-version", rust_version::check),
     ("clippy", clippy),
     ("clippy-all-features", clippy_all_features),
@@ -22,70 +26,74 @@ const SECTIONS: [Section; 11] = [
     ("fuzz", fuzz),
 ];
 
-/// Every section, or those named. A section that fails does not keep the others from running, so
-/// that one run says all that is wrong.
-pub(crate) fn run(names: &[String]) -> Outcome {
+/// Runs the named sections, or all. After a failure the others still run, so that one run shows
+/// everything that is wrong.
+pub(crate) fn run(names: &[String]) -> Result<()> {
     let known = |name: &String| SECTIONS.iter().any(|(section, _)| section == name);
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
         let sections = SECTIONS.map(|(section, _)| section).join(", ");
-        return Err(format!("no section `{unknown}`; there are {sections}"));
+        bail!("no section `{unknown}`; the sections are {sections}");
     }
-    let (mut timings, mut failures) = (Vec::new(), Vec::new());
+    let (mut timings, mut failed) = (Vec::new(), Vec::new());
     for (name, section) in SECTIONS {
         if !names.is_empty() && !names.iter().any(|wanted| wanted == name) {
             continue;
         }
         println!("== {name}");
         let started = Instant::now();
-        let outcome = section();
-        let word = if outcome.is_ok() { "ok" } else { "FAILED" };
+        let result = section();
+        let word = if result.is_ok() { "ok" } else { "FAILED" };
         timings.push(format!("{:>8.1} s  {name}: {word}", started.elapsed().as_secs_f64()));
-        if let Err(error) = outcome {
-            println!("{error}");
-            failures.push(format!("section `{name}`: {error}"));
+        if let Err(error) = result {
+            println!("{error:#}");
+            failed.push(name);
         }
     }
     println!("== summary\n{}", timings.join("\n"));
-    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+    if failed.is_empty() { Ok(()) } else { bail!("failed: {}", failed.join(", ")) }
 }
 
-fn format() -> Outcome {
-    execute(&mut cargo(&["fmt", "--all", "--check"]))
+fn format() -> Result<()> {
+    let shell = shell()?;
+    Ok(cmd!(shell, "cargo fmt --all --check").run()?)
 }
 
 const CLIPPY: [&str; 5] = ["clippy", "--workspace", "--all-targets", "--keep-going", "--quiet"];
 
-fn clippy() -> Outcome {
-    execute(cargo(&CLIPPY).args(["--", "-D", "warnings"]))
+fn clippy() -> Result<()> {
+    let shell = shell()?;
+    Ok(cmd!(shell, "cargo {CLIPPY...} -- -D warnings").run()?)
 }
 
-/// `cust`'s build script panics where there is no CUDA toolkit, except for docs.rs.
-fn clippy_all_features() -> Outcome {
-    execute(cargo(&CLIPPY).args(["--all-features", "--", "-D", "warnings"]).env("DOCS_RS", "1"))
+/// `cust`'s build script panics without a CUDA toolkit, except under docs.rs.
+fn clippy_all_features() -> Result<()> {
+    let shell = shell()?;
+    let clippy = cmd!(shell, "cargo {CLIPPY...} --all-features -- -D warnings");
+    Ok(clippy.env("DOCS_RS", "1").run()?)
 }
 
-fn docs() -> Outcome {
-    let arguments = ["doc", "--workspace", "--all-features", "--no-deps", "--quiet"];
-    execute(cargo(&arguments).env("DOCS_RS", "1").env("RUSTDOCFLAGS", "-D warnings"))
+fn docs() -> Result<()> {
+    let shell = shell()?;
+    let doc = cmd!(shell, "cargo doc --workspace --all-features --no-deps --quiet");
+    Ok(doc.env("DOCS_RS", "1").env("RUSTDOCFLAGS", "-D warnings").run()?)
 }
 
-fn tests() -> Outcome {
+fn tests() -> Result<()> {
     test::run_requiring("corpus,ptxas,python", &[])
 }
 
-fn loom() -> Outcome {
-    let arguments = ["test", "--package", "ptx-cache", "--release", "--lib", "loom_models"];
-    execute(
-        cargo(&arguments)
-            .env("RUSTFLAGS", "--cfg loom --cfg crossbeam_loom")
-            .env("CARGO_TARGET_DIR", root().join("target/loom")),
-    )
+fn loom() -> Result<()> {
+    let shell = shell()?;
+    let test = cmd!(shell, "cargo test --package ptx-cache --release --lib loom_models");
+    let test = test.env("RUSTFLAGS", "--cfg loom --cfg crossbeam_loom");
+    Ok(test.env("CARGO_TARGET_DIR", root().join("target/loom")).run()?)
 }
 
-/// The fuzz targets compile. Only linking, which is not done here, needs libFuzzer, so it is not
-/// built: that takes a C++ compiler.
-fn fuzz() -> Outcome {
-    let mut check = cargo(&["check", "--locked", "--quiet", "--manifest-path", "fuzz/Cargo.toml"]);
-    check.env("CUSTOM_LIBFUZZER_PATH", "not/linked/libfuzzer.a");
-    execute(check.env("CARGO_TARGET_DIR", root().join("target/fuzz")))
+/// Checks the fuzz targets. Only linking needs libFuzzer, and building that needs a C++ compiler:
+/// the path keeps its build script from building it.
+fn fuzz() -> Result<()> {
+    let shell = shell()?;
+    let check = cmd!(shell, "cargo check --locked --quiet --manifest-path fuzz/Cargo.toml");
+    let check = check.env("CUSTOM_LIBFUZZER_PATH", "not/linked/libfuzzer.a");
+    Ok(check.env("CARGO_TARGET_DIR", root().join("target/fuzz")).run()?)
 }

@@ -1,212 +1,193 @@
-//! The mutation check: each field deleted from the key, each ordering of the memory cache
-//! weakened, one at a time; a test must notice each.
+//! Does a test fail for each field that a key loses and each memory ordering that is weakened?
+//!
+//! Each mutant is one edit in a copy of the sources. `cargo-mutants` cannot make these: it replaces
+//! bodies, operators and match arms, but it neither deletes a statement nor weakens an ordering,
+//! and it does not run loom models. It asks another question, worth asking by hand:
+//! `cargo mutants --package ptx-key --test-tool nextest`.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::ops::Range;
 
-use crate::run::{Outcome, at, cargo, make_folder, output, read, root, sources, text, write};
+use anyhow::{Context as _, Result, bail, ensure};
+use syn::Stmt;
+use syn::spanned::Spanned as _;
+use syn::visit::{self, Visit};
+use xshell::{Cmd, Shell, cmd};
+
+use crate::workspace::{files, root, shell};
 
 mod weakenings;
 
 use weakenings::WEAKENINGS;
 
-/// Files whose statements between `// mutation:begin` and `// mutation:end` are deleted in turn.
+/// Files in which each statement between [`BEGIN`] and [`END`] is deleted in turn.
 const FIELDS: [&str; 2] = ["crates/ptx-key/src/builder.rs", "crates/ptx-key/src/module.rs"];
 
-const CACHE: &str = "crates/ptx-cache/src";
+const BEGIN: &str = "// mutation:begin\n";
+const END: &str = "// mutation:end\n";
 
-/// One change to one file, and how to run the tests that must notice it.
 struct Mutant {
     name: String,
-    file: PathBuf,
+    file: &'static str,
+    /// The file with the edit.
     source: String,
-    tests: fn(&Workspace) -> Outcome<Vec<String>>,
+    tests: Tests,
 }
 
-/// A copy of the sources, so that a mutant never meets real work.
-struct Workspace {
-    folder: PathBuf,
-}
+/// Runs tests in the copy of the sources. Returns the names of those that fail.
+type Tests = fn(&Shell) -> Result<Vec<String>>;
 
-/// Every mutant, or those whose file's path contains `part`.
-pub(crate) fn run(arguments: &[String]) -> Outcome {
+/// Runs every mutant, or those whose file's path contains the argument.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let part = arguments.first().map_or("", String::as_str);
-    let workspace = Workspace::copy()?;
-    let mut mutants = deletions(&workspace)?;
-    mutants.extend(weakenings(&workspace)?);
-    mutants.retain(|mutant| mutant.file.to_string_lossy().contains(part));
-    if mutants.is_empty() {
-        return Err(format!("no mutants in files of a name with `{part}`"));
-    }
-    for tests in [key_tests, loom_models] {
+    let copy = copy_sources()?;
+    let mut mutants = deletions(&copy)?;
+    mutants.extend(weakenings(&copy)?);
+    mutants.retain(|mutant| mutant.file.contains(part));
+    ensure!(!mutants.is_empty(), "no mutants in files whose path contains `{part}`");
+    for tests in [key_tests as Tests, loom_models] {
         if mutants.iter().any(|mutant| std::ptr::fn_addr_eq(mutant.tests, tests)) {
-            let failing = tests(&workspace)?;
-            if !failing.is_empty() {
-                return Err(format!("these fail without a mutant: {}", failing.join(", ")));
-            }
+            let failed = tests(&copy)?;
+            ensure!(failed.is_empty(), "without a mutant, these fail: {}", failed.join(", "));
         }
     }
-    println!("| mutant | noticed by |\n| --- | --- |");
+    println!("| mutant | failing tests |\n| --- | --- |");
     let mut survivors = 0;
     for mutant in &mutants {
-        let path = workspace.folder.join(&mutant.file);
-        let whole = read(&path)?;
-        write(&path, &mutant.source)?;
-        let noticed = (mutant.tests)(&workspace)?;
-        write(&path, &whole)?;
-        survivors += usize::from(noticed.is_empty());
-        let tests = if noticed.is_empty() { "SURVIVED".to_owned() } else { noticed.join(", ") };
+        let original = copy.read_file(mutant.file)?;
+        copy.write_file(mutant.file, &mutant.source)?;
+        let failed = (mutant.tests)(&copy).with_context(|| mutant.name.clone())?;
+        copy.write_file(mutant.file, original)?;
+        survivors += usize::from(failed.is_empty());
+        let tests = if failed.is_empty() { "SURVIVED".to_owned() } else { failed.join(", ") };
         println!("| `{}` | {tests} |", mutant.name);
     }
     println!("{} mutants, {survivors} survived", mutants.len());
-    if survivors == 0 { Ok(()) } else { Err(format!("{survivors} mutants survived")) }
+    ensure!(survivors == 0, "{survivors} mutants survived");
+    Ok(())
 }
 
-fn deletions(workspace: &Workspace) -> Outcome<Vec<Mutant>> {
+/// A shell in a copy of the sources, so that a mutant never touches real work.
+fn copy_sources() -> Result<Shell> {
+    let shell = shell()?;
+    let directory = root().join("target/mutation/workspace");
+    shell.remove_path(&directory)?;
+    for file in files(&shell)? {
+        let copy = directory.join(&file);
+        shell.create_dir(copy.parent().unwrap_or(&directory))?;
+        shell.copy_file(&file, copy)?;
+    }
+    shell.change_dir(directory);
+    shell.set_var("CARGO_TARGET_DIR", root().join("target/mutation/target"));
+    Ok(shell)
+}
+
+fn deletions(copy: &Shell) -> Result<Vec<Mutant>> {
     let mut mutants = Vec::new();
     for file in FIELDS {
-        let source = read(&workspace.folder.join(file))?;
-        let found = statements(&source);
-        if found.is_empty() {
-            return Err(format!("{file}: no statements between the marks of the mutation check"));
-        }
-        mutants.extend(found.into_iter().map(|(before, statement, after)| Mutant {
-            name: statement.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|"),
-            file: file.into(),
-            source: [before, after].concat(),
-            tests: key_tests,
+        let source = copy.read_file(file)?;
+        let found = marked_statements(&source).with_context(|| file)?;
+        ensure!(!found.is_empty(), "{file}: no statements between {BEGIN:?} and {END:?}");
+        mutants.extend(found.into_iter().map(|range| {
+            let words: Vec<&str> = source[range.clone()].split_whitespace().collect();
+            let mut mutated = source.clone();
+            mutated.replace_range(range, "");
+            let name = words.join(" ").replace('|', "\\|");
+            Mutant { name, file, source: mutated, tests: key_tests }
         }));
     }
     Ok(mutants)
 }
 
-fn weakenings(workspace: &Workspace) -> Outcome<Vec<Mutant>> {
-    let mutants = WEAKENINGS.iter().map(|weakening| {
-        let file = Path::new(CACHE).join(weakening.file);
-        let source = read(&workspace.folder.join(&file))?;
-        if !source.contains(weakening.code) {
-            return Err(format!("{}: {CACHE}/{} has it no longer", weakening.name, weakening.file));
-        }
-        Ok(Mutant {
-            name: weakening.name.to_owned(),
-            source: source.replacen(weakening.code, weakening.weakened, 1),
-            file,
-            tests: loom_models,
-        })
-    });
-    mutants.collect()
-}
-
-/// The statements between the marks, each with what is before and after it. A statement ends with
-/// a line that ends with `;` where as many brackets were closed as opened.
-fn statements(source: &str) -> Vec<(&str, &str, &str)> {
-    let mut found = Vec::new();
-    let (mut inside, mut begun, mut depth, mut offset) = (false, None, 0_usize, 0);
-    for line in source.split_inclusive('\n') {
-        let code = line.trim();
-        if code == "// mutation:begin" || code == "// mutation:end" {
-            inside = code.ends_with("begin");
-        } else if inside && !code.is_empty() && !code.starts_with("//") {
-            let start = *begun.get_or_insert(offset);
-            depth += code.matches(['(', '[', '{']).count();
-            depth = depth.saturating_sub(code.matches([')', ']', '}']).count());
-            if code.ends_with(';') && depth == 0 {
-                let (head, after) = source.split_at(offset + line.len());
-                let (before, statement) = head.split_at(start);
-                found.push((before, statement, after));
-                begun = None;
+/// The bytes of each statement between the marks.
+fn marked_statements(source: &str) -> Result<Vec<Range<usize>>> {
+    struct Statements {
+        marked: Vec<Range<usize>>,
+        found: Vec<Range<usize>>,
+    }
+    impl<'ast> Visit<'ast> for Statements {
+        fn visit_stmt(&mut self, statement: &'ast Stmt) {
+            let range = statement.span().byte_range();
+            if self.marked.iter().any(|marked| marked.contains(&range.start)) {
+                self.found.push(range);
+            } else {
+                visit::visit_stmt(self, statement);
             }
         }
-        offset += line.len();
     }
-    found
+    let (begins, ends) = (source.match_indices(BEGIN), source.match_indices(END));
+    let marked = begins.zip(ends).map(|((begin, _), (end, _))| begin..end).collect();
+    let mut statements = Statements { marked, found: Vec::new() };
+    statements.visit_file(&syn::parse_file(source)?);
+    Ok(statements.found)
 }
 
-impl Workspace {
-    fn copy() -> Outcome<Self> {
-        let folder = root().join("target/mutation/workspace");
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder).map_err(at(&folder))?;
+fn weakenings(copy: &Shell) -> Result<Vec<Mutant>> {
+    let mut mutants = Vec::new();
+    for (file, weakenings) in WEAKENINGS {
+        let source = copy.read_file(file)?;
+        for weakening in weakenings {
+            let name = weakening.name.to_owned();
+            ensure!(source.contains(weakening.code), "{file} lacks the code of `{name}`");
+            let source = source.replacen(weakening.code, weakening.weakened, 1);
+            mutants.push(Mutant { name, file, source, tests: loom_models });
         }
-        for file in sources()? {
-            let (from, to) = (root().join(&file), folder.join(&file));
-            make_folder(to.parent().unwrap_or(&folder))?;
-            std::fs::copy(&from, &to).map_err(at(&from))?;
-        }
-        Ok(Self { folder })
     }
-
-    fn cargo(&self, arguments: &[&str], flags: &str) -> Command {
-        let mut cargo = cargo(arguments);
-        cargo.current_dir(&self.folder).env("RUSTFLAGS", flags);
-        cargo.env("CARGO_TARGET_DIR", root().join("target/mutation/target"));
-        cargo
-    }
+    Ok(mutants)
 }
 
-/// Which tests of keys fail: those of the crate, or where none does, those that cross crates.
-fn key_tests(workspace: &Workspace) -> Outcome<Vec<String>> {
-    let own = failing(workspace, &["--package", "ptx-key", "--lib", "--tests"])?;
-    if own.is_empty() {
-        failing(workspace, &["--package", "ptx-tests", "--test", "suite", "soundness"])
-    } else {
-        Ok(own)
-    }
+/// The tests of `ptx-key`, or if none fails, those of soundness that cross crates.
+fn key_tests(copy: &Shell) -> Result<Vec<String>> {
+    let own = ["--package", "ptx-key", "--lib", "--tests"];
+    let across = ["--package", "ptx-tests", "--test", "suite", "soundness"];
+    let failed = failing(cmd!(copy, "cargo test --no-fail-fast {own...}"))?;
+    if failed.is_empty() { failing(cmd!(copy, "cargo test {across...}")) } else { Ok(failed) }
 }
 
-fn failing(workspace: &Workspace, arguments: &[&str]) -> Outcome<Vec<String>> {
-    let mut tests = workspace.cargo(&["test", "--no-fail-fast"], "-Awarnings");
-    let output = output(tests.args(arguments))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let mut failed: Vec<String> = said
-        .lines()
-        .filter_map(|line| {
-            Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.to_owned())
-        })
-        .collect();
+fn failing(tests: Cmd<'_>) -> Result<Vec<String>> {
+    let output = tests.env("RUSTFLAGS", "-Awarnings").quiet().ignore_status().output()?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let name =
+        |line: &str| Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.to_owned());
+    let mut failed: Vec<String> = printed.lines().filter_map(name).collect();
     failed.sort();
     failed.dedup();
-    if failed.is_empty() && !output.status.success() { Err(broken(&output)) } else { Ok(failed) }
+    if failed.is_empty() && !output.status.success() {
+        bail!("no compiling mutant:\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(failed)
 }
 
-/// Which models fail. One that does may end the process, so each runs in one of its own.
-fn loom_models(workspace: &Workspace) -> Outcome<Vec<String>> {
-    let arguments = ["test", "--package", "ptx-cache", "--release", "--lib"];
+/// The loom models. A failing model may abort its process, so each runs in a separate one.
+fn loom_models(copy: &Shell) -> Result<Vec<String>> {
     let models = |rest: &[&str]| {
-        let mut models = workspace.cargo(&arguments, "--cfg loom --cfg crossbeam_loom -Awarnings");
-        models.args(rest);
-        models
+        let test = cmd!(copy, "cargo test --package ptx-cache --release --lib {rest...}");
+        test.env("RUSTFLAGS", "--cfg loom --cfg crossbeam_loom -Awarnings").quiet()
     };
-    let listed = text(&mut models(&["loom_models", "--", "--list"]))?;
+    let listed = models(&["loom_models", "--", "--list"]).ignore_stderr().read()?;
     let mut failed = Vec::new();
     for model in listed.lines().filter_map(|line| line.strip_suffix(": test")) {
-        if !output(&mut models(&[model, "--", "--exact"]))?.status.success() {
+        let run = models(&[model, "--", "--exact"]).ignore_status().output()?;
+        if !run.status.success() {
             failed.push(model.trim_start_matches("loom_models::").to_owned());
         }
     }
     Ok(failed)
 }
 
-fn broken(output: &Output) -> String {
-    format!(
-        "a mutant did not compile or its tests did not run: {}",
-        String::from_utf8_lossy(&output.stderr)
-    )
-}
-
 #[cfg(test)]
 mod tests {
-    use super::statements;
+    use super::marked_statements;
 
     #[test]
-    fn statements_end_where_their_brackets_are_closed() {
+    fn each_statement_between_the_marks_is_found_whole() {
         let source = "\
-before;
+fn f() {
+    before();
     // mutation:begin
     one();
     // why
     two(|it| match it {
-        inner => a();
+        inner => a(\"}\"),
         _ => {
             b();
         }
@@ -217,16 +198,15 @@ before;
     five(
     );
     // mutation:end
-after;
+    after();
+}
 ";
-        let found: Vec<&str> = statements(source).iter().map(|it| it.1.trim()).collect();
+        let found = marked_statements(source).unwrap();
+        let found: Vec<&str> = found.into_iter().map(|range| &source[range]).collect();
         assert_eq!(found.len(), 4, "{found:?}");
         assert_eq!(found[0], "one();");
         assert!(found[1].starts_with("two(") && found[1].ends_with("});"));
         assert_eq!(found[2], "let three =\n        four;");
         assert_eq!(found[3], "five(\n    );");
-        for (before, statement, after) in statements(source) {
-            assert_eq!([before, statement, after].concat(), source);
-        }
     }
 }

@@ -1,16 +1,15 @@
-//! The soundness property on many configurations.
+//! Does the soundness property hold on many configurations?
 
-use crate::run::{Outcome, cargo, run as execute};
+use anyhow::{Context as _, Result};
+use xshell::cmd;
 
-pub(crate) fn run(arguments: &[String]) -> Outcome {
+use crate::workspace::shell;
+
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let cases = arguments.first().map_or("1000000", String::as_str);
-    if cases.parse::<u32>().is_err() {
-        return Err(format!("`{cases}` is not a number of cases"));
-    }
-    let arguments = ["test", "--release", "--package", "ptx-tests", "--test", "suite"];
-    execute(
-        cargo(&arguments)
-            .args(["--", "soundness", "--nocapture"])
-            .env("PTX_SOUNDNESS_CASES", cases),
-    )
+    cases.parse::<u32>().with_context(|| format!("`{cases}` is not a number of cases"))?;
+    let shell = shell()?;
+    let test = cmd!(shell, "cargo test --release --package ptx-tests --test suite");
+    let test = test.args(["--", "soundness", "--nocapture"]);
+    Ok(test.env("PTX_SOUNDNESS_CASES", cases).run()?)
 }

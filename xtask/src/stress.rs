@@ -1,29 +1,30 @@
-//! The memory cache under everything at once, for as long as it is let.
+//! Does the memory cache survive every operation at once?
 
-use crate::run::{Outcome, cargo, run as execute};
+use anyhow::{Context as _, Result, bail};
+use xshell::cmd;
 
-/// Seconds, 600 if none are given; then `tsan` to run under `ThreadSanitizer`.
-pub(crate) fn run(arguments: &[String]) -> Outcome {
+use crate::workspace::{root, shell};
+
+/// Runs for the given seconds, or 600. `tsan` after them runs it under `ThreadSanitizer`.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let (seconds, sanitized) = match arguments {
         [] => ("600", false),
         [seconds] => (seconds.as_str(), false),
         [seconds, tsan] if tsan == "tsan" => (seconds.as_str(), true),
-        _ => return Err("cargo xtask stress [SECONDS [tsan]]".to_owned()),
+        _ => bail!("cargo xtask stress [SECONDS [tsan]]"),
     };
-    if seconds.parse::<u64>().is_err() {
-        return Err(format!("`{seconds}` is not a number of seconds"));
-    }
-    let mut command = if sanitized {
-        // The standard library is built anew, so that its locks are seen: needs the component
-        // `rust-src`, and the compiler to forget that it is a stable one.
-        let mut command = cargo(&["test", "-Zbuild-std", "--target", "x86_64-unknown-linux-gnu"]);
-        command.env("RUSTC_BOOTSTRAP", "1");
-        command.env("RUSTFLAGS", "-Zsanitizer=thread --cfg crossbeam_sanitize_thread");
-        command.env("CARGO_TARGET_DIR", crate::run::root().join("target/tsan"));
-        command
+    seconds.parse::<u64>().with_context(|| format!("`{seconds}` is not a number of seconds"))?;
+    let shell = shell()?;
+    let test = if sanitized {
+        // ThreadSanitizer sees the standard library's locks only if it is built with it. That
+        // needs the component `rust-src` and a compiler that accepts unstable options.
+        let test = cmd!(shell, "cargo test -Zbuild-std --target x86_64-unknown-linux-gnu");
+        test.env("RUSTC_BOOTSTRAP", "1")
+            .env("RUSTFLAGS", "-Zsanitizer=thread --cfg crossbeam_sanitize_thread")
+            .env("CARGO_TARGET_DIR", root().join("target/tsan"))
     } else {
-        cargo(&["test", "--release"])
+        cmd!(shell, "cargo test --release")
     };
-    command.args(["--package", "ptx-cache", "--features", "async", "--test", "stress"]);
-    execute(command.args(["--", "--nocapture"]).env("PTX_STRESS_SECONDS", seconds))
+    let test = test.args(["--package", "ptx-cache", "--features", "async", "--test", "stress"]);
+    Ok(test.args(["--", "--nocapture"]).env("PTX_STRESS_SECONDS", seconds).run()?)
 }

@@ -1,18 +1,22 @@
-//! NVIDIA's compiler tools for machines without a CUDA toolkit, from `PyPI` into `target/tools`.
+//! Where do NVIDIA's compiler tools come from on a machine without a CUDA toolkit? From `PyPI`, into
+//! `target/tools`.
 
 use std::path::{Path, PathBuf};
 
-use crate::run::{Outcome, command, make_folder, root, run as execute, write};
+use anyhow::{Context as _, Result};
+use xshell::{Shell, cmd};
 
-/// The release whose `ptxas` and `libnvrtc` the tests were written against.
+use crate::workspace::root;
+
+/// The release of `ptxas` and `libnvrtc` that the tests expect.
 const RELEASE: &str = "13.5.37";
 
-/// A tool: the variable that tells tests where it is, its name, its package, and the files that
-/// it needs of that.
 struct Tool {
+    /// The variable that tells tests where the tool is.
     variable: &'static str,
     name: &'static str,
     package: &'static str,
+    /// The files of the package that the tool needs.
     files: &'static [&'static str],
 }
 
@@ -22,24 +26,20 @@ const TOOLS: [Tool; 2] = [
         variable: "NVRTC_LIBRARY",
         name: "libnvrtc.so.13",
         package: "nvidia-cuda-nvrtc",
-        // It finds its builtins beside itself.
+        // The library looks for its builtins in its own directory.
         files: &["lib/libnvrtc.so.13", "lib/libnvrtc-builtins.so.13.5"],
     },
 ];
 
-/// The tools that are there, by their variables; what a person has set is left alone. One that
-/// cannot be had is said.
-pub(crate) fn provide() -> Vec<(&'static str, PathBuf)> {
-    let folder = root().join("target/tools");
+/// Fetches each tool whose variable is not set. Returns the tools that are there, by variable.
+pub(crate) fn provide(shell: &Shell) -> Vec<(&'static str, PathBuf)> {
+    let directory = root().join("target/tools");
     let mut provided = Vec::new();
-    for tool in &TOOLS {
-        if std::env::var_os(tool.variable).is_some() {
-            continue;
-        }
-        match fetch(tool, &folder) {
-            Ok(()) => provided.push((tool.variable, folder.join(tool.name))),
+    for tool in TOOLS.iter().filter(|tool| std::env::var_os(tool.variable).is_none()) {
+        match fetch(shell, tool, &directory) {
+            Ok(()) => provided.push((tool.variable, directory.join(tool.name))),
             Err(error) => eprintln!(
-                "no {}, so tests that need it are skipped ({error}); set {} to use another",
+                "no {}: tests that need it are skipped ({error:#}); set {} to use another",
                 tool.name, tool.variable
             ),
         }
@@ -47,15 +47,15 @@ pub(crate) fn provide() -> Vec<(&'static str, PathBuf)> {
     provided
 }
 
-fn fetch(tool: &Tool, folder: &Path) -> Outcome {
-    let mark = folder.join(format!("{}-{RELEASE}.there", tool.package));
-    if mark.is_file() {
+fn fetch(shell: &Shell, tool: &Tool, directory: &Path) -> Result<()> {
+    let done = directory.join(format!("{}-{RELEASE}.there", tool.package));
+    if done.is_file() {
         return Ok(());
     }
-    make_folder(folder)?;
+    shell.create_dir(directory)?;
+    let (script, files) = (include_str!("tools/fetch.py"), tool.files);
     let requirement = format!("{}=={RELEASE}", tool.package);
-    let python = ["-c", include_str!("tools/fetch.py")];
-    execute(command("python3", &python).arg(folder).arg(requirement).args(tool.files))
-        .map_err(|_| format!("python3 could not fetch {} {RELEASE}", tool.package))?;
-    write(&mark, "")
+    let fetched = cmd!(shell, "python3 -c {script} {directory} {requirement} {files...}").quiet();
+    fetched.run().with_context(|| format!("cannot fetch {} {RELEASE}", tool.package))?;
+    Ok(shell.write_file(done, "")?)
 }

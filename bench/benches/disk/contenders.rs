@@ -1,7 +1,7 @@
-//! Ours and its peers, each as a user of it would set it up.
+//! Which stores are compared? Ours and its peers, each as its user would set it up.
 //!
-//! All hand out what a cache wants: the text, shared. None is asked to sync more than what it
-//! needs to come back after its process was killed, except where a name says so.
+//! All return what a cache needs: the shared text. Each syncs only what it needs to survive a kill
+//! of its process, unless its name says otherwise.
 
 use std::error::Error;
 use std::fs;
@@ -21,7 +21,7 @@ pub(crate) trait Store {
     fn publish(&mut self, key: &PtxKey, text: &Arc<str>) -> Outcome;
     fn load(&self, key: &PtxKey) -> Outcome<Option<Arc<str>>>;
 
-    /// Publishes many, in one transaction where there is such a thing.
+    /// Publishes many, in one transaction if the store has transactions.
     fn fill(&mut self, entries: &[(PtxKey, Arc<str>)]) -> Outcome {
         entries.iter().try_for_each(|(key, text)| self.publish(key, text))
     }
@@ -31,11 +31,11 @@ pub(crate) trait Store {
 #[derive(Clone, Copy)]
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
-    /// Opens the store in a folder; one of ours holds at most so many entries.
+    /// Opens the store in a directory. Only ours enforces the maximum number of entries.
     pub(crate) open: fn(&Path, u64) -> Outcome<Box<dyn Store>>,
 }
 
-/// Ours is the first, so that ratios are taken to it.
+/// Ours is the first: ratios are to it.
 pub(crate) const CONTENDERS: [Contender; 8] = [
     Contender { name: "ptx-disk", open: |at, most| ours(at, most, Compression::default()) },
     Contender { name: "ptx-disk, plain", open: |at, most| ours(at, most, Compression::Off) },
@@ -76,7 +76,7 @@ fn text(entry: Entry) -> Option<Arc<str>> {
     }
 }
 
-/// Entries in one file, read in place. What is in it is made by another store's export.
+/// A file of entries, read in place. Another store exports it.
 struct InBundle(Bundle);
 
 pub(crate) const IN_BUNDLE: Contender = Contender {
@@ -94,8 +94,8 @@ impl Store for InBundle {
     }
 }
 
-/// A file for each key, written and renamed: what a person writes in an hour. No header, no
-/// digest, no bound, no repair.
+/// A file for each key, written and renamed: the work of an hour. It has no header, digest, bound or
+/// repair.
 struct Files(PathBuf);
 
 impl Files {
@@ -114,7 +114,7 @@ impl Store for Files {
         let (path, temporary) = (self.path(key), self.0.join(format!("tmp-{key}")));
         fs::write(&temporary, text.as_bytes())?;
         if fs::rename(&temporary, &path).is_err() {
-            fs::create_dir_all(path.parent().ok_or("no folder")?)?;
+            fs::create_dir_all(path.parent().ok_or("no parent directory")?)?;
             fs::rename(&temporary, &path)?;
         }
         Ok(())
@@ -129,8 +129,7 @@ impl Store for Files {
     }
 }
 
-/// The same files, read with no look at what is in them, not even whether it is text: the floor
-/// for any store that keeps what it is given.
+/// The same files, read without any check, not even for UTF-8: the floor of any store of files.
 struct BareFiles(Files);
 
 impl BareFiles {
@@ -145,7 +144,7 @@ impl Store for BareFiles {
         self.0.publish(key, text)
     }
 
-    /// The bytes are read and dropped; the text is one that costs nothing.
+    /// Reads and drops the bytes. The returned text is empty and costs nothing.
     fn load(&self, key: &PtxKey) -> Outcome<Option<Arc<str>>> {
         match fs::read(self.0.path(key)) {
             Ok(bytes) => {
@@ -175,7 +174,7 @@ impl Store for Cacache {
     }
 }
 
-/// One table, with a write-ahead log: a killed process loses nothing that was committed.
+/// One table with a write-ahead log: a killed process loses no commit.
 struct Sqlite(Connection);
 
 impl Sqlite {
@@ -212,7 +211,7 @@ impl Store for Sqlite {
     }
 }
 
-/// One table. Without a sync a killed process loses what it wrote since the last one.
+/// One table. A process that is killed before a sync loses what it wrote since the last one.
 struct Redb(Database, redb::Durability);
 
 impl Redb {

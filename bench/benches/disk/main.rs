@@ -1,10 +1,9 @@
-//! `cargo xtask bench disk`: the store beside its peers, in turn in one process, on the corpus.
+//! How fast and how small is the store on disk, and its peers? `cargo xtask bench disk`.
 //!
-//! `quick` as an argument takes fewer rounds, and `large` also takes stores of 10,000 and 100,000
-//! entries, which take minutes to fill; any other argument is a part of the names of the situations
-//! to run. Stores lie in the system's folder for temporary files,
-//! whose file system decides much: `TMPDIR` names another. Files are in the page cache except where
-//! a situation says otherwise.
+//! The entries are the corpus. The argument `quick` runs fewer rounds. `large` adds stores of 10,000
+//! and 100,000 entries, which take minutes to fill. Any other argument selects the situations whose
+//! names contain it. Stores are in the system's temporary directory, and its file system matters:
+//! `TMPDIR` names another. Files are in the page cache unless a situation says otherwise.
 
 mod contenders;
 mod situations;

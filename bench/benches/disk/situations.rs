@@ -1,4 +1,4 @@
-//! What is measured.
+//! What is measured of a store?
 
 use std::fs;
 use std::hint::black_box;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::contenders::{CONTENDERS, Contender, IN_BUNDLE, Outcome, Store};
 
-/// Publishes that one sample is the mean of, so that it holds its share of trims and sweeps.
+/// Publishes of one sample: so many that each sample has its share of trims and sweeps.
 const PUBLISHES: u32 = 256;
 const OPENS: u32 = 20;
 
@@ -23,7 +23,7 @@ type Entries = Vec<(PtxKey, Arc<str>)>;
 
 pub(crate) struct Settings {
     pub(crate) rounds: usize,
-    /// Entries of the stores that are opened and written to.
+    /// How many entries the stores have that are opened and written to.
     pub(crate) sizes: &'static [u64],
 }
 
@@ -33,22 +33,22 @@ pub(crate) struct Bench {
     pub(crate) wanted: Vec<String>,
 }
 
-/// A store on disk, gone with this value.
+/// A store on disk. Drop deletes it.
 struct Filled {
     contender: Contender,
-    folder: TempDir,
+    directory: TempDir,
     most: u64,
 }
 
 impl Filled {
     fn new(contender: Contender, entries: &Entries, most: u64) -> Outcome<Self> {
-        let filled = Self { contender, folder: tempfile::tempdir()?, most };
+        let filled = Self { contender, directory: tempfile::tempdir()?, most };
         filled.open()?.fill(entries)?;
         Ok(filled)
     }
 
     fn open(&self) -> Outcome<Box<dyn Store>> {
-        (self.contender.open)(&self.folder.path().join("store"), self.most)
+        (self.contender.open)(&self.directory.path().join("store"), self.most)
     }
 }
 
@@ -61,8 +61,7 @@ fn key(content: &[u8]) -> PtxKey {
     PtxKey::from_bytes(*Digest::of_bytes(content).as_bytes())
 }
 
-/// Distinct, and as small as PTX gets: what is measured with them is what an entry costs beside
-/// its bytes.
+/// Distinct entries of the smallest PTX: they measure what an entry costs beside its bytes.
 fn small_entries(numbers: std::ops::Range<u64>) -> Entries {
     let text = |n| format!(".version 8.0\n.target sm_90\n.entry k{n}() {{ ret; }}\n");
     numbers.map(|n| (key(&n.to_le_bytes()), text(n).into())).collect()
@@ -74,7 +73,7 @@ fn micros(elapsed: Duration, operations: f64) -> f64 {
 
 fn load_all(store: &dyn Store, entries: &Entries) -> Outcome {
     for (key, _) in entries {
-        black_box(store.load(key)?.ok_or("an entry is gone")?);
+        black_box(store.load(key)?.ok_or("a published entry is missing")?);
     }
     Ok(())
 }
@@ -84,7 +83,7 @@ impl Bench {
         self.wanted.is_empty() || self.wanted.iter().any(|part| situation.contains(part.as_str()))
     }
 
-    /// Runs a situation, in which `run` gives one sample of the contender with this number.
+    /// Runs a situation. `run` returns one sample of the contender with the given number.
     fn measure(
         &self,
         report: &mut Report,
@@ -107,8 +106,8 @@ impl Bench {
         Ok(())
     }
 
-    /// One load by a store that was opened for it, loads of the whole corpus by an open one, and
-    /// by one whose files are not in the page cache.
+    /// Measures a load that opens its store, loads of the corpus by an open store, and by one whose
+    /// files are not in the page cache.
     pub(crate) fn loads(&self, report: &mut Report) -> Outcome {
         let situations =
             ["cold load of one", "warm load of the corpus", "load of the corpus from the medium"];
@@ -119,15 +118,15 @@ impl Bench {
         let fill = |contender| Filled::new(contender, &self.corpus, u64::MAX);
         let mut stores = CONTENDERS.into_iter().map(fill).collect::<Outcome<Vec<_>>>()?;
         let mut names: Vec<&str> = CONTENDERS.iter().map(|contender| contender.name).collect();
-        // What a store is after `ptx trim`, which takes the time to compress harder.
+        // The store after `ptx trim`, which takes the time to compress harder.
         let trimmed = fill(CONTENDERS[0])?;
-        let ours = DiskStore::open(Config::new(trimmed.folder.path().join("store")))?;
+        let ours = DiskStore::open(Config::new(trimmed.directory.path().join("store")))?;
         ours.recompress(Compression::Zstd { level: 9 })?;
         let bundled = tempfile::tempdir()?;
         ours.export(&bundled.path().join("bundle"), "corpus", |_| true)?;
         stores.push(trimmed);
         names.push("ptx-disk, trimmed");
-        stores.push(Filled { contender: IN_BUNDLE, folder: bundled, most: u64::MAX });
+        stores.push(Filled { contender: IN_BUNDLE, directory: bundled, most: u64::MAX });
         names.push(IN_BUNDLE.name);
         if self.is_wanted(cold) {
             let mut next = 0;
@@ -138,7 +137,9 @@ impl Bench {
                     next = (next + 7) % self.corpus.len();
                     let started = Instant::now();
                     let store = stores[contender].open()?;
-                    black_box(store.load(&self.corpus[next].0)?.ok_or("an entry is gone")?);
+                    black_box(
+                        store.load(&self.corpus[next].0)?.ok_or("a published entry is missing")?,
+                    );
                     elapsed += started.elapsed();
                 }
                 Ok(micros(elapsed, f64::from(LOADS)))
@@ -154,7 +155,7 @@ impl Bench {
         }
         if self.is_wanted(medium) {
             self.measure(report, medium, &names, |contender| {
-                forget(stores[contender].folder.path())?;
+                forget(stores[contender].directory.path())?;
                 let started = Instant::now();
                 load_all(&*stores[contender].open()?, &self.corpus)?;
                 Ok(micros(started.elapsed(), 1.0))
@@ -163,35 +164,35 @@ impl Bench {
         Ok(())
     }
 
-    /// The whole corpus into a new store.
+    /// Measures how long a new store takes to publish the corpus.
     pub(crate) fn publish_all(&self, report: &mut Report) -> Outcome {
         let situation = "publish of the corpus";
         if !self.is_wanted(situation) {
             return Ok(());
         }
         let names = CONTENDERS.map(|contender| contender.name);
-        // ext4 searches long for an inode while many were freed a moment ago, so none is.
-        let mut folders = Vec::new();
+        // ext4 is slow to find an inode after many were freed, so none is freed here.
+        let mut directories = Vec::new();
         self.measure(report, situation, &names, |contender| {
-            let folder = tempfile::tempdir()?;
+            let directory = tempfile::tempdir()?;
             let started = Instant::now();
-            let mut store = (CONTENDERS[contender].open)(&folder.path().join("store"), u64::MAX)?;
+            let mut store =
+                (CONTENDERS[contender].open)(&directory.path().join("store"), u64::MAX)?;
             self.corpus.iter().try_for_each(|(key, text)| store.publish(key, text))?;
             let sample = micros(started.elapsed(), 1.0);
-            folders.push(folder);
+            directories.push(directory);
             Ok(sample)
         })
     }
 
-    /// Opening stores of several sizes, and one more publish to each. Ours is at its cap
-    /// throughout; the others have none.
+    /// Measures opening stores of several sizes, and one more publish to each. Only ours has a cap,
+    /// and is always at it.
     pub(crate) fn sizes(&self, report: &mut Report) -> Outcome {
-        // Plain or compressed, checked or bare is the same at this size of an entry.
+        // For entries this small, compression and checks make no difference.
         let is_other = |one: &Contender| !matches!(one.name, "ptx-disk, plain" | "bare files");
         let contenders: Vec<Contender> = CONTENDERS.into_iter().filter(is_other).collect();
         let names: Vec<&str> = contenders.iter().map(|contender| contender.name).collect();
-        // ext4 searches long for an inode while many were freed a moment ago, so none is until the
-        // last size is done.
+        // ext4 is slow to find an inode after many were freed, so none is freed before the end.
         let mut kept = Vec::new();
         for size in std::iter::once(&0).chain(self.settings.sizes) {
             let opening = format!("open, {size} entries");
@@ -228,7 +229,7 @@ impl Bench {
         Ok(())
     }
 
-    /// What the corpus takes.
+    /// Measures the space that the corpus takes.
     pub(crate) fn space(&self, space: &mut Report, inodes: &mut Report) -> Outcome {
         let situation = "space of the corpus";
         if !self.is_wanted(situation) {
@@ -237,12 +238,12 @@ impl Bench {
         let mut taken = Vec::new();
         for contender in CONTENDERS {
             let filled = Filled::new(contender, &self.corpus, u64::MAX)?;
-            taken.push((contender.name.to_owned(), size_of(filled.folder.path())?));
+            taken.push((contender.name.to_owned(), size_of(filled.directory.path())?));
             if contender.name == "ptx-disk" {
-                let ours = DiskStore::open(Config::new(filled.folder.path().join("store")))?;
+                let ours = DiskStore::open(Config::new(filled.directory.path().join("store")))?;
                 ours.recompress(Compression::Zstd { level: 9 })?;
-                taken.push(("ptx-disk, trimmed".to_owned(), size_of(filled.folder.path())?));
-                let bundle = filled.folder.path().join("bundle");
+                taken.push(("ptx-disk, trimmed".to_owned(), size_of(filled.directory.path())?));
+                let bundle = filled.directory.path().join("bundle");
                 ours.export(&bundle, "corpus", |_| true)?;
                 let bytes = fs::metadata(&bundle)?.len();
                 taken.push(("ptx-disk, a bundle".to_owned(), (bytes, bytes, 1)));
@@ -263,15 +264,15 @@ impl Bench {
     }
 }
 
-/// Has the system drop what it caches of the files below a folder. Their names it keeps.
-fn forget(folder: &Path) -> Outcome {
-    for entry in fs::read_dir(folder)? {
+/// Removes the contents of all files below a directory from the page cache. Metadata stays.
+fn forget(directory: &Path) -> Outcome {
+    for entry in fs::read_dir(directory)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
             forget(&entry.path())?;
         } else {
             let file = fs::File::open(entry.path())?;
-            // What is not on the medium yet cannot be dropped.
+            // The cache cannot drop what is not on the medium.
             file.sync_data()?;
             rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
         }
@@ -284,10 +285,10 @@ fn kibibytes(bytes: u64) -> f64 {
     bytes as f64 / 1024.0
 }
 
-/// Bytes in files, bytes in blocks, and inodes, of everything below a folder.
-fn size_of(folder: &Path) -> Outcome<(u64, u64, u32)> {
+/// The bytes in files, the bytes in blocks, and the inodes below a directory.
+fn size_of(directory: &Path) -> Outcome<(u64, u64, u32)> {
     let mut sum = (0, 0, 0);
-    for entry in fs::read_dir(folder)? {
+    for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let metadata = entry.metadata()?;
         let within =

@@ -1,4 +1,4 @@
-//! Ours, its peers and the floor behind one interface.
+//! Which caches are compared? Ours, its peers and a floor.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ptx_cache::{Budget, Cache, Config, Made};
 use ptx_key::{BuildKeyHasher, PtxKey};
 
-/// What the bench asks of a contender. A found text gives its first byte, so that the text is
-/// really reached, and a clone is dropped inside the timing.
+/// A cache that the bench measures. A hit returns the text's first byte: that reads the text, and
+/// the time includes the drop of a clone.
 pub(crate) trait Contender: Sync {
     fn hit(&self, key: &PtxKey) -> Option<u8>;
 
-    /// What hits, for many hits in a row.
+    /// Prepares many hits in a row.
     fn session(&self) -> impl Fn(&PtxKey) -> Option<u8> + '_ {
         |key| self.hit(key)
     }
@@ -70,15 +70,15 @@ impl Contender for OursPinned {
     }
 }
 
-/// The field's usual design: a sharded lock map, a fast hash over all 32 bytes, and global
-/// counters that saturate by compare-exchange on each hit. It bounds nothing.
+/// The usual design: a map of sharded locks, a fast hash over all 32 bytes, and global counters that
+/// each hit increments by compare-exchange. It evicts by a scan.
 pub(crate) struct Usual {
     map: dashmap::DashMap<PtxBytes, (Arc<str>, AtomicU64), fxhash::FxBuildHasher>,
     hits: AtomicU64,
     capacity: usize,
 }
 
-/// A key whose 32 bytes are all hashed.
+/// A key that hashes all of its 32 bytes.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct PtxBytes([u8; 32]);
 
@@ -104,7 +104,7 @@ impl Contender for Usual {
     }
 
     fn insert(&self, key: PtxKey, text: Arc<str>) {
-        // The habit when full: keep the half that was used most.
+        // The habit when full: keep the most used half.
         if self.map.len() >= self.capacity {
             let mut uses: Vec<u64> =
                 self.map.iter().map(|entry| entry.1.load(Ordering::Relaxed)).collect();
@@ -185,7 +185,7 @@ impl Contender for Scc {
     }
 
     fn insert(&self, key: PtxKey, text: Arc<str>) {
-        // An insertion is refused where the key is resident; to replace is to remove first.
+        // It refuses to insert a resident key, so a replacement removes it first.
         if let Err((key, text)) = self.0.insert_sync(key, text) {
             self.0.remove_sync(&key);
             let _ = self.0.insert_sync(key, text);
@@ -193,7 +193,7 @@ impl Contender for Scc {
     }
 }
 
-/// The floor, borrowed.
+/// The floor, without a clone.
 pub(crate) struct FloorBorrowed(pub(crate) HashMap<PtxKey, Arc<str>, BuildKeyHasher>);
 
 impl Contender for FloorBorrowed {
@@ -204,7 +204,7 @@ impl Contender for FloorBorrowed {
     fn insert(&self, _key: PtxKey, _text: Arc<str>) {}
 }
 
-/// The floor: a map that is only read, with no synchronisation, no counter and no bound.
+/// The floor: a read-only map without synchronisation, counters or bounds.
 pub(crate) struct Floor(pub(crate) HashMap<PtxKey, Arc<str>, BuildKeyHasher>);
 
 impl Contender for Floor {

@@ -1,5 +1,5 @@
-//! Sixty-four threads ask for one key whose lowering takes fifty milliseconds: what that costs hits
-//! on other keys of the same shard.
+//! What does a miss of many threads cost hits on other keys? Sixty-four threads request a key whose
+//! lowering takes 50 ms, while another thread hits keys of the same shard.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -13,11 +13,11 @@ use ptx_key::PtxKey;
 use crate::contenders::ours;
 use crate::workload::text;
 
-const ASKING: u64 = 64;
+const REQUESTERS: u64 = 64;
 const LOWERING: Duration = Duration::from_millis(50);
 const KEYS: u64 = 256;
 
-/// A key whose bytes are the same where a shard is chosen by them: all lie in one shard.
+/// A key of one shard: the bytes that choose the shard are the same in all.
 fn neighbour(number: u64) -> PtxKey {
     let mut bytes = [0; 32];
     bytes[..2].copy_from_slice(&number.to_le_bytes()[..2]);
@@ -25,9 +25,9 @@ fn neighbour(number: u64) -> PtxKey {
     PtxKey::from_bytes(bytes)
 }
 
-/// Notes the middle and the 99th percentile of a hit, with and without the lowering beside it.
+/// Reports the median and high percentiles of a hit, with and without a concurrent lowering.
 pub(crate) fn report(report: &mut Report, rounds: usize) {
-    let (mut alone, mut beside) = (Vec::new(), Vec::new());
+    let (mut alone, mut concurrent) = (Vec::new(), Vec::new());
     let (mut made, mut coalesced) = (0, 0);
     for _ in 0..rounds {
         let cache = ours(1024);
@@ -46,12 +46,12 @@ pub(crate) fn report(report: &mut Report, rounds: usize) {
             }
         };
         hits(Instant::now() + LOWERING, &mut alone);
-        let all_here = Barrier::new(usize::try_from(ASKING).unwrap_or(usize::MAX) + 1);
+        let start = Barrier::new(usize::try_from(REQUESTERS).unwrap_or(usize::MAX) + 1);
         thread::scope(|scope| {
-            let asking: Vec<_> = (0..ASKING)
+            let requesters: Vec<_> = (0..REQUESTERS)
                 .map(|_| {
                     scope.spawn(|| {
-                        all_here.wait();
+                        start.wait();
                         let lower = || {
                             thread::sleep(LOWERING);
                             Ok::<_, std::fmt::Error>(Made::new(text(KEYS)))
@@ -60,24 +60,26 @@ pub(crate) fn report(report: &mut Report, rounds: usize) {
                     })
                 })
                 .collect();
-            all_here.wait();
-            hits(Instant::now() + LOWERING, &mut beside);
-            for origin in asking.into_iter().filter_map(|asked| asked.join().ok()).flatten() {
+            start.wait();
+            hits(Instant::now() + LOWERING, &mut concurrent);
+            for origin in
+                requesters.into_iter().filter_map(|requester| requester.join().ok()).flatten()
+            {
                 made += u64::from(origin == Origin::Made);
                 coalesced += u64::from(origin == Origin::Coalesced);
             }
         });
     }
     report.note(format!(
-        "single flight: {ASKING} threads ask for one key, {rounds} times: {made} lowerings, \
+        "single flight: {REQUESTERS} threads request one key, {rounds} times: {made} lowerings, \
          {coalesced} coalesced"
     ));
-    for (name, mut nanos) in [("without", alone), ("with", beside)] {
+    for (name, mut nanos) in [("without", alone), ("with", concurrent)] {
         nanos.sort_unstable();
         let at = |share: usize| nanos.get(nanos.len().saturating_sub(1) * share / 1000);
         report.note(format!(
-            "single flight: a hit in the same shard, {name} the lowering: median {} ns, p99 {} ns, \
-             p99.9 {} ns, the clock's two readings included",
+            "single flight: a hit in the same shard, {name} a lowering: median {} ns, p99 {} ns, \
+             p99.9 {} ns, including two readings of the clock",
             at(500).unwrap_or(&0),
             at(990).unwrap_or(&0),
             at(999).unwrap_or(&0),

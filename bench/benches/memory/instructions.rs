@@ -1,7 +1,7 @@
-//! The noise-free figure: instructions of one hit, counted by callgrind.
+//! How many instructions does a hit take? This figure has no noise.
 //!
-//! The bench runs itself under `valgrind --tool=callgrind` twice for each way to hit, with N and
-//! with 2 N hits; the difference over N is one hit's instructions, with all set-up taken out.
+//! The bench runs itself under `valgrind --tool=callgrind` with N and with 2 N hits. The difference
+//! divided by N is the count for one hit, without the set-up.
 
 use std::hint::black_box;
 use std::process::Command;
@@ -11,14 +11,14 @@ use ptx_bench::Report;
 use crate::contenders::ours;
 use crate::workload::{key, text};
 
-/// The argument by which the bench asks itself for hits alone: followed by the way and a count.
+/// The argument with which the bench runs itself for hits alone. A way and a count follow it.
 pub(crate) const ARGUMENT: &str = "hits-alone";
 
 const WAYS: [&str; 3] = ["owned", "borrowed", "pinned"];
 const HITS: u64 = 20_000;
 const ENTRIES: u64 = 512;
 
-/// Does nothing but `count` hits, in the way named.
+/// Does `count` hits in the named way, and nothing else.
 pub(crate) fn hits_alone(way: &str, count: u64) {
     let cache = ours(2 * 512);
     let keys: Vec<_> = (0..ENTRIES).map(key).collect();
@@ -40,7 +40,7 @@ pub(crate) fn hits_alone(way: &str, count: u64) {
     }
 }
 
-/// Notes instructions a hit, or why there is no such figure.
+/// Reports the instructions of a hit in each way, or why there is no figure.
 pub(crate) fn report(report: &mut Report) {
     for way in WAYS {
         match (counted(way, HITS), counted(way, 2 * HITS)) {

@@ -1,8 +1,8 @@
-//! `cargo xtask bench memory`: the memory cache beside its peers, in turn in one process.
+//! How fast is the memory cache, and how fast are its peers? `cargo xtask bench memory`.
 //!
-//! Latency: the key that is asked for next depends on the text that was found. Throughput: keys are
-//! known ahead and hits may overlap. `quick` as an argument runs fewer and shorter rounds; any other
-//! argument is a part of the names of the situations to run, such as `"HitLatency, 512"`.
+//! Latency: each key depends on the text that the hit before it found. Throughput: keys are known in
+//! advance and hits may overlap. The argument `quick` runs fewer and shorter rounds. Any other
+//! argument selects the situations whose names contain it, such as `"HitLatency, 512"`.
 
 mod contenders;
 mod flight;
@@ -32,9 +32,9 @@ enum Operation {
     HitLatency,
     HitThroughput,
     Miss,
-    /// Ninety-nine hits to one insertion of a resident key.
+    /// Ninety-nine hits for each insertion of a resident key.
     Mixed,
-    /// Every key again, so that each takes the place of itself.
+    /// Insertions of resident keys: each replaces itself.
     Insert,
 }
 
@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Settings { steps: 200_000, rounds: 25 }
     };
     let cores = thread::available_parallelism()?.get();
-    // A part of the situations does not take the place of the whole report.
+    // A report of some situations does not overwrite the report of all.
     let mut report = Report::new(if wanted.is_empty() { "memory" } else { "memory-part" }, "ns");
     if is_wanted("instructions") {
         instructions::report(&mut report);
@@ -125,7 +125,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 type Named = (&'static str, Box<dyn Measured>);
 
-/// A contender with its loops compiled for it: the interface costs one call a round.
+/// A contender whose loops are compiled for it: dynamic dispatch costs one call a round.
 trait Measured: Sync {
     fn fill(&self, workload: &Workload);
     fn run(&self, workload: &Workload, operation: Operation, start: usize, steps: usize) -> f64;
@@ -150,7 +150,7 @@ impl<C: Contender> Measured for C {
                 let mut shift = 0_usize;
                 for step in 0..steps {
                     let first = hit(&at(&workload.keys, step + shift)).unwrap_or(b' ');
-                    // Always zero, which only the text knows.
+                    // Always zero, but only the text tells.
                     shift = usize::from(first - b' ');
                 }
                 black_box(shift);
@@ -197,7 +197,7 @@ impl<C: Contender> Measured for C {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a bench's figures need few digits")]
+#[expect(clippy::cast_precision_loss, reason = "figures of a bench need few digits")]
 fn nanos_each(began: Instant, steps: usize) -> f64 {
     began.elapsed().as_nanos() as f64 / steps as f64
 }
@@ -213,7 +213,7 @@ fn bounded(capacity: usize) -> Vec<Named> {
 }
 
 fn filled(workload: &Workload) -> Vec<Named> {
-    // Twice the entries: nothing is evicted, whatever a contender's slack.
+    // With twice the capacity no contender evicts.
     let mut all = bounded(workload.keys.len() * 2);
     all.push(("papaya", Box::new(Papaya(papaya::HashMap::with_hasher(BuildKeyHasher)))));
     all.push(("scc HashIndex", Box::new(Scc(scc::HashIndex::with_hasher(BuildKeyHasher)))));
@@ -255,7 +255,7 @@ fn measure(
     threads: usize,
     settings: &Settings,
 ) -> Cell {
-    // The floors cannot be written to, and a pinned thread that writes keeps all it retires.
+    // The floors are read-only, and a pinned thread that writes frees nothing.
     let writes = matches!(operation, Operation::Mixed | Operation::Insert);
     let skipped = if writes { 3 } else { 0 };
     let contenders = &contenders[..contenders.len() - skipped];
@@ -267,7 +267,7 @@ fn measure(
     cell(situation, contenders, spreads)
 }
 
-/// Every request misses and inserts, into a cache that is full.
+/// Measures requests that miss and insert into a full cache.
 fn churn(situation: &str, threads: usize, settings: &Settings) -> Cell {
     let contenders = bounded(4_096);
     let mut next = 0;

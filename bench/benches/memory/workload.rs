@@ -1,10 +1,10 @@
-//! Keys, texts and the order in which keys are asked for.
+//! Which keys are requested, in which order, and what are their texts?
 
 use std::sync::Arc;
 
 use ptx_key::{Digest, PtxKey};
 
-/// How keys are asked for.
+/// How requests are distributed over keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Popularity {
     Uniform,
@@ -16,7 +16,7 @@ pub(crate) struct Workload {
     pub(crate) keys: Vec<PtxKey>,
     pub(crate) absent: Vec<PtxKey>,
     pub(crate) texts: Vec<Arc<str>>,
-    /// Positions in `keys`; its length is a power of two.
+    /// Positions in `keys`. The length is a power of two.
     pub(crate) order: Vec<u32>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn key(number: u64) -> PtxKey {
     PtxKey::from_bytes(*Digest::of_bytes(&number.to_le_bytes()).as_bytes())
 }
 
-/// A text of its own, whose first byte is a space.
+/// A text that no other number has. Its first byte is a space.
 pub(crate) fn text(number: u64) -> Arc<str> {
     format!(" {number:>width$}", width = TEXT_BYTES - 1).into()
 }

@@ -1,13 +1,14 @@
-//! `cargo xtask bench modules`, on a machine with a GPU: what it takes until the first function of
-//! each corpus file can be launched, from nothing by the driver and by our cache, from the driver's
-//! own cache, from our cubins on disk, from our memory, and from cubins that are in memory already:
-//! the floor.
+//! How long does it take until a function of each corpus file can be launched? `cargo xtask bench
+//! modules`, on a machine with a GPU.
 //!
-//! Each stage is a process of its own, since the driver reads its settings once. What a machine
-//! without Rust needs is in `.gpu/` after `cargo xtask gpu-bundle`. `quick` as an argument leaves
-//! out the eager loading, and the cold assembly one after another.
+//! The stages: the driver assembles, our cache assembles, the driver's cache has it, our store has
+//! the cubin, our memory has the module. The floor loads cubins that are in memory.
+//!
+//! Each stage runs in a separate process, because the driver reads its settings once. `cargo xtask
+//! gpu-bundle` builds this bench for a machine without Rust, into `.gpu/`. The argument `quick`
+//! leaves out eager loading, and cold assembly on one thread.
 
-#![allow(clippy::cast_precision_loss, reason = "a bench's figures need few digits")]
+#![allow(clippy::cast_precision_loss, reason = "figures of a bench need few digits")]
 
 mod stages;
 
@@ -24,28 +25,28 @@ use stages::Stage;
 const ROUNDS: usize = 5;
 const THREADS: [usize; 2] = [1, 8];
 
-/// What one process said of its stage.
+/// The figures of one stage, from its process.
 #[derive(Debug)]
 struct Measured {
-    /// From the first request to the last answer, in milliseconds.
+    /// Milliseconds from the first request to the last answer.
     wall: f64,
-    /// Of a file: load and look-up, in milliseconds.
+    /// Milliseconds of load and look-up of the median file.
     median: f64,
     longest: f64,
-    /// Of a look-up in memory, in nanoseconds; where the stage has that.
+    /// Nanoseconds of a look-up in memory, if the stage has one.
     memory_warm: Option<f64>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [flag, stage, threads, folder] = arguments.as_slice()
+    if let [flag, stage, threads, directory] = arguments.as_slice()
         && flag == "--stage"
     {
-        return stages::run(stage.parse()?, threads.parse()?, Path::new(folder));
+        return stages::run(stage.parse()?, threads.parse()?, Path::new(directory));
     }
     let quick = arguments.iter().any(|argument| argument == "quick");
-    let folder = tempfile::tempdir()?;
-    let (driver_cache, ours) = (folder.path().join("driver"), folder.path().join("ours"));
+    let directory = tempfile::tempdir()?;
+    let (driver_cache, ours) = (directory.path().join("driver"), directory.path().join("ours"));
     std::fs::create_dir_all(&driver_cache)?;
 
     let mut report = Report::new("modules", "ms");
@@ -54,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let store = if stage == Stage::DriverCache { &driver_cache } else { &ours };
             measure(stage, threads, loading, store)
         };
-        // What our cache assembles does not depend on how modules are loaded.
+        // The loading mode does not change what our cache assembles.
         let ours_too = *loading == "LAZY";
         let mut cold = BTreeMap::new();
         for threads in THREADS.into_iter().filter(|&threads| threads > 1 || !quick) {
@@ -73,14 +74,16 @@ fn main() -> Result<(), Box<dyn Error>> {
                 report.note(format!("{loading}, {stage}: ×{ratio:.2} faster with 8 threads"));
             }
         }
-        // The first processes fill what the later ones find.
+        // These processes fill the caches for the later ones.
         if ours_too {
             let filling = process(Stage::DriverCache, 8)?;
             report
                 .note(format!("the driver filled its cache in {:.0} ms, 8 threads", filling.wall));
             let filling = process(Stage::Cubins, 8)?;
-            report
-                .note(format!("ours assembled and kept all in {:.0} ms, 8 threads", filling.wall));
+            report.note(format!(
+                "ours assembled and stored all in {:.0} ms, 8 threads",
+                filling.wall
+            ));
         }
         for threads in THREADS {
             let warm = [Stage::Floor, Stage::DriverCache, Stage::Cubins];
@@ -112,7 +115,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ours as f64 / theirs as f64
     ));
     let built_in = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // A machine with a GPU is often not the one that this was built on.
+    // The machine with the GPU is often not the one that built this.
     let target =
         if built_in.is_dir() { built_in.join("../target/bench") } else { "target/bench".into() };
     for path in report.write(&target)? {
@@ -125,23 +128,23 @@ fn line(name: &str, measured: &Measured) -> String {
     let Measured { wall, median, longest, memory_warm } = measured;
     let memory = memory_warm.map(|nanos| format!(", then {nanos:.1} ns a function from memory"));
     format!(
-        "{name}: {wall:.1} ms in all, median {median:.3} ms, longest {longest:.1} ms{}",
+        "{name}: {wall:.1} ms in total, median {median:.3} ms, longest {longest:.1} ms{}",
         memory.unwrap_or_default()
     )
 }
 
-/// Runs `stage` in a process of its own.
+/// Runs `stage` in a separate process.
 fn measure(
     stage: Stage,
     threads: usize,
     loading: &str,
-    folder: &Path,
+    directory: &Path,
 ) -> Result<Measured, Box<dyn Error>> {
     let mut child = Command::new(std::env::current_exe()?);
-    child.args(["--stage", stage.name(), &threads.to_string()]).arg(folder);
+    child.args(["--stage", stage.name(), &threads.to_string()]).arg(directory);
     child.env("CUDA_MODULE_LOADING", loading);
     if stage == Stage::DriverCache {
-        child.env_remove("CUDA_CACHE_DISABLE").env("CUDA_CACHE_PATH", folder);
+        child.env_remove("CUDA_CACHE_DISABLE").env("CUDA_CACHE_PATH", directory);
         child.env("CUDA_CACHE_MAXSIZE", "4294967296");
     } else {
         child.env("CUDA_CACHE_DISABLE", "1");
@@ -161,11 +164,11 @@ fn measure(
     })
 }
 
-/// Bytes of the files below `folder`, as blocks on disk.
-fn bytes_below(folder: &Path) -> Result<u64, std::io::Error> {
+/// The bytes of all blocks of the files below `directory`.
+fn bytes_below(directory: &Path) -> Result<u64, std::io::Error> {
     use std::os::unix::fs::MetadataExt as _;
     let mut sum = 0;
-    for entry in std::fs::read_dir(folder)? {
+    for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
         let about = entry.metadata()?;
         sum += if about.is_dir() { bytes_below(&entry.path())? } else { about.blocks() * 512 };

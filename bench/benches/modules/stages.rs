@@ -1,4 +1,4 @@
-//! One stage, in the process that measures it.
+//! How is one stage measured? In a separate process.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -18,18 +18,18 @@ use ptx_key::{Digest, ModuleKey, PtxKey};
 use ptx_tests::{Corpus, PtxFile};
 use serde_json::json;
 
-/// Where modules come from.
+/// Where a stage gets modules from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// The text, with the driver's cache off.
     Cold,
     /// The text, with the driver's cache on.
     DriverCache,
-    /// The text, assembled by our cache, which keeps nothing on disk.
+    /// The text, assembled by our cache without a store.
     Assembled,
-    /// Our cubins on disk; the text where there is none yet. Then our memory.
+    /// Our store of cubins, or the text if the store lacks it. Then our memory.
     Cubins,
-    /// Cubins that are in this process's memory.
+    /// Cubins in the process's memory.
     Floor,
 }
 
@@ -67,7 +67,7 @@ struct Wanted {
 type Loaded = Result<Function<CustDriver>, CudaError>;
 
 /// Runs `stage` and prints its figures as JSON.
-pub(crate) fn run(stage: Stage, threads: usize, folder: &Path) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(stage: Stage, threads: usize, directory: &Path) -> Result<(), Box<dyn Error>> {
     let corpus = Corpus::find().ok_or("no corpus")?;
     let context = Context::primary(&CustDriver::new()?, 0)?;
     let wanted: Vec<Wanted> = corpus
@@ -80,7 +80,7 @@ pub(crate) fn run(stage: Stage, threads: usize, folder: &Path) -> Result<(), Box
             Ok(Wanted { key: context.module_key(&lowering), kernel, file })
         })
         .collect::<Result<_, CudaError>>()?;
-    // What every process does once is not what is measured.
+    // The first load initialises the context, which is not measured.
     context.load(&Ptx::new(".version 7.0\n.target sm_70\n.entry first() { ret; }\n")?.into())?;
 
     let mut memory_warm = None;
@@ -97,7 +97,7 @@ pub(crate) fn run(stage: Stage, threads: usize, folder: &Path) -> Result<(), Box
         Stage::Assembled | Stage::Cubins => {
             let mut modules = ModuleCache::new(Config::with_budget(Budget::UNBOUNDED));
             if stage == Stage::Cubins {
-                let store = DiskStore::open(ptx_disk::Config::new(folder))?;
+                let store = DiskStore::open(ptx_disk::Config::new(directory))?;
                 modules = modules.with_cubins(Arc::new(store));
             }
             let figures = timed(&wanted, threads, |place| {
@@ -110,7 +110,7 @@ pub(crate) fn run(stage: Stage, threads: usize, folder: &Path) -> Result<(), Box
             figures
         }
         Stage::Floor => {
-            let store = DiskStore::open(ptx_disk::Config::new(folder))?;
+            let store = DiskStore::open(ptx_disk::Config::new(directory))?;
             let mut cubins = Vec::new();
             for Wanted { file, key, .. } in &wanted {
                 let stored = CubinStore::load(&store, key).map_err(|error| error.to_string())?;
@@ -139,7 +139,7 @@ struct Figures {
     files: Vec<f64>,
 }
 
-/// Loads every file once, by as many threads; keeps all functions until all are there.
+/// Loads every file once, on `threads` threads. Keeps all functions until the last is loaded.
 fn timed(
     wanted: &[Wanted],
     threads: usize,
@@ -177,7 +177,7 @@ fn timed(
     Ok(Figures { wall: wall.as_secs_f64() * 1e3, files })
 }
 
-/// Nanoseconds that a function takes whose module is resident, in each of `threads` threads.
+/// The mean nanoseconds of a look-up of a resident function, on `threads` threads.
 fn from_memory(
     modules: &ModuleCache<CustDriver>,
     context: &Context<CustDriver>,
@@ -186,7 +186,7 @@ fn from_memory(
 ) -> Result<f64, Box<dyn Error>> {
     const TURNS: usize = 100;
     let found = AtomicUsize::new(0);
-    // The key and the name are at hand where something is launched.
+    // A launch has its key and name at hand.
     let wanted: Vec<(ModuleKey, &str)> =
         wanted.iter().map(|wanted| (wanted.key, wanted.kernel.as_str())).collect();
     let start = Barrier::new(threads);

@@ -1,17 +1,18 @@
-//! `cargo xtask bench retention`: how fast who stays is chosen, and how well.
+//! How fast is retention, and how good? `cargo xtask bench retention`.
 //!
-//! Quality is told by replays: what a policy's misses cost in seconds of lowering. Ours is the real
-//! cache, told what each making would have cost. `quick` leaves out the synthetic traces and the
-//! largest selections; `quality` and `speed` run one half.
+//! Quality is what a policy's misses cost in a replay of a trace, in seconds of lowering. Ours is
+//! the real cache, which is told what each lowering would have cost. The argument `quick` leaves
+//! out the synthetic traces and the largest selections. `quality` and `speed` run one half.
 
 #![allow(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "a bench's figures need few digits"
+    reason = "figures of a bench need few digits"
 )]
 
 mod peers;
+mod policy;
 mod quality;
 mod replay;
 mod speed;

@@ -1,12 +1,12 @@
-//! Policies to compare with. What has a well-kept library comes from it.
+//! Which policies do we compare with? Those of well-kept libraries, and some without one.
 
 use std::num::NonZeroUsize;
 
 use ptx_cache::Budget;
 
-use crate::replay::{Policy, Request};
+use crate::policy::{Policy, Request};
 
-/// Whether one more of `bytes` fits beside `held` bytes in `entries` entries.
+/// Whether an entry of `bytes` fits into a cache that holds `entries` entries of `held` bytes.
 fn fits(budget: Budget, entries: usize, held: u64, bytes: u64) -> bool {
     (entries as u64) < budget.entries && held + bytes <= budget.bytes
 }
@@ -72,7 +72,7 @@ impl Policy for Sieve {
     }
 }
 
-/// What a capacity counts: bytes where they are capped, else entries.
+/// Whether the capacity counts bytes, and the capacity. It counts entries if these are capped.
 fn capacity(budget: Budget) -> (bool, u64) {
     let by_bytes = budget.entries == Budget::MOST_ENTRIES;
     (by_bytes, if by_bytes { budget.bytes } else { budget.entries })
@@ -96,7 +96,7 @@ impl Policy for Moka {
         if !hit {
             self.0.insert(request.object, request.bytes);
         }
-        // Its policy lags behind otherwise, and by how much depends on the machine.
+        // Otherwise its policy lags behind, by how much depends on the machine.
         self.0.run_pending_tasks();
         hit
     }
@@ -138,41 +138,41 @@ pub(crate) struct Resident {
     /// Seconds that the next miss would cost.
     pub(crate) cost: f64,
     pub(crate) uses: f64,
-    /// When it is asked for next.
+    /// The place of its next request in the trace.
     pub(crate) next: usize,
     /// [`Scored::age`] at the last use.
     pub(crate) age: f64,
 }
 
 impl Resident {
-    /// Seconds that keeping it saves, against what is capped.
+    /// Seconds that it saves for each byte, or for each entry if these are capped.
     fn density(&self, by_bytes: bool) -> f64 {
         if by_bytes { self.cost / self.bytes as f64 } else { self.cost }
     }
 }
 
-/// How [`Scored`] scores residents: the least goes first.
+/// How [`Scored`] scores residents. It evicts the lowest score first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Score {
-    /// Uses since it came; the least lately used of equals.
+    /// Uses since its insertion. Among equals the least recently used is the victim.
     Lfu,
     /// GreedyDual-Size-Frequency (Cherkasova, HP Laboratories report 98-69, 1998).
     Gdsf,
-    /// Uses × cost ÷ bytes (or entries, where these are capped), never aged.
+    /// Uses × cost ÷ bytes, or ÷ entries if these are capped, without ageing.
     NoAgeing,
-    /// The field's habit: when full, the most used half stays.
+    /// The common habit: a full cache keeps the most used half.
     TopK,
-    /// Knows when each is asked for next: distance × bytes ÷ cost, the largest goes first.
+    /// Knows the next request of each: evicts the largest distance × bytes ÷ cost first.
     Offline,
 }
 
-/// Scores every resident whenever one must go: slow, short, and exact.
+/// Scores every resident for each eviction: slow, short and exact.
 pub(crate) struct Scored {
     score: Score,
     residents: Vec<Resident>,
     held: u64,
     budget: Budget,
-    /// The score of the last one that went.
+    /// The score of the last victim.
     age: f64,
 }
 
@@ -193,7 +193,7 @@ impl Scored {
 
     fn evict_one(&mut self, now: usize) {
         let scores = self.residents.iter().map(|resident| self.score(resident, now));
-        // Residents are in the order of their last use, so the first of equals is the oldest.
+        // Residents are in the order of their last use: the first of equals is the oldest.
         let least = scores.enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b));
         let Some((position, score)) = least else { return };
         if self.score == Score::Gdsf {
@@ -223,7 +223,7 @@ impl Policy for Scored {
         let hit = found.map(|position| self.residents.remove(position));
         let uses = hit.map_or(0.0, |resident| resident.uses) + 1.0;
         let is_hit = hit.is_some();
-        // The offline bound may leave out what comes back later than all that is resident.
+        // The offline bound does not keep what is never requested again.
         let useless = self.score == Score::Offline && next == usize::MAX;
         if is_hit {
             self.held -= bytes;
@@ -242,8 +242,9 @@ impl Policy for Scored {
     }
 }
 
-/// S3-FIFO (Yang and others, SOSP 2023): a small queue on probation, a main queue with second
-/// chances, and a ghost queue of what probation gave up. No library caps bytes with it.
+/// S3-FIFO (Yang and others, SOSP 2023): a small queue for new entries, a main queue with second
+/// chances, and a ghost queue of what the small queue evicted. No library offers it with a cap on
+/// bytes.
 pub(crate) struct S3Fifo {
     small: std::collections::VecDeque<u32>,
     main: std::collections::VecDeque<u32>,
@@ -297,7 +298,7 @@ impl S3Fifo {
                 return;
             }
         }
-        // Main is empty: probation gives up its oldest, full or not.
+        // The main queue is empty: the small queue evicts its oldest, full or not.
         if let Some(object) = self.small.pop_front() {
             let (bytes, _) = self.residents.remove(&object).unwrap_or_default();
             self.small_held -= bytes;

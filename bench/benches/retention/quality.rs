@@ -1,4 +1,4 @@
-//! Seconds paid by every policy on every trace, and how far ours is from the best.
+//! What does every policy pay on every trace, and how far is ours from the best?
 
 use std::error::Error;
 use std::path::Path;
@@ -18,7 +18,7 @@ struct Situation<'t> {
     trace: &'t Trace,
     cap: &'static str,
     has_tier: bool,
-    /// For each percent, what each of [`NAMES`] came to.
+    /// For each percentage, the outcome of each of [`NAMES`].
     outcomes: Vec<Vec<Outcome>>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn report(is_quick: bool, target: &Path) -> Result<(), Box<dyn Error>
                     continue;
                 }
                 let paid = if has_tier {
-                    "milliseconds of loading paid, with a tier beneath"
+                    "milliseconds of loading paid, with a lower tier"
                 } else {
                     "seconds of lowering paid"
                 };
@@ -102,14 +102,15 @@ fn print(situation: &Situation<'_>) {
     }
 }
 
-/// Ours beside the best online policy and between GDSF and the offline bound, over all cells.
+/// Prints how ours compares to the best online policy, and where it is between GDSF and the offline
+/// bound.
 fn summarise(situations: &[Situation<'_>]) {
     let offline = NAMES.len() - 1;
     let gdsf = NAMES.iter().position(|name| *name == "GDSF").unwrap_or(offline);
     let (mut cells, mut best_cells, mut best_traces) = (0, 0, 0);
     let (mut ours_sum, mut gdsf_sum, mut offline_sum) = (0.0, 0.0, 0.0);
     for situation in situations {
-        // With a tier beneath, every policy pays each lowering once: what differs is the loading.
+        // With a lower tier every policy pays each lowering once: only the loading differs.
         let has_tier = situation.has_tier;
         let paid = |outcome: &Outcome| if has_tier { outcome.loading } else { outcome.seconds };
         let (mut ours_on_trace, mut peers_on_trace) = (0.0, vec![0.0; offline - 1]);
@@ -149,7 +150,7 @@ fn values(situation: &Situation<'_>) -> Vec<Value> {
                 "trace": situation.trace.name,
                 "cap": situation.cap,
                 "percent": percent,
-                "tier_beneath": situation.has_tier,
+                "lower_tier": situation.has_tier,
                 "policy": name,
                 "seconds": outcome.seconds,
                 "seconds_of_loading": outcome.loading,

@@ -1,4 +1,4 @@
-//! Replays a trace through a policy and adds up what its misses cost.
+//! What do a policy's misses cost on a trace?
 
 use std::time::Duration;
 
@@ -6,26 +6,8 @@ use ptx_cache::{Budget, Cache, CacheError, Config, Made, Origin, Weigh};
 use ptx_key::{Digest, PtxKey};
 
 use crate::peers::{Lru, Moka, Quick, S3Fifo, Score, Scored, Sieve};
+use crate::policy::{Policy, Request};
 use crate::traces::Trace;
-
-/// One request as a policy sees it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
-    pub(crate) object: u32,
-    pub(crate) bytes: u64,
-    /// Seconds that the next miss would cost.
-    pub(crate) cost: f64,
-    /// Its place in the trace.
-    pub(crate) now: usize,
-    /// Where the same object is asked for next; for the offline bound alone.
-    pub(crate) next: usize,
-}
-
-/// A cache of a bounded size.
-pub(crate) trait Policy {
-    /// Whether `request` hits. One that does not is kept, if the policy wants.
-    fn request(&mut self, request: &Request) -> bool;
-}
 
 /// The names of the policies, ours first and the offline bound last.
 pub(crate) const NAMES: [&str; 11] = [
@@ -61,14 +43,14 @@ fn policy(name: &str, budget: Budget, trace: &Trace) -> Option<Box<dyn Policy>> 
     }
 }
 
-/// The real cache, told what each making cost.
+/// The real cache, which is told what each lowering cost.
 struct Ours {
     cache: Cache<PtxKey, Text>,
     keys: Vec<PtxKey>,
     families: Vec<Digest>,
 }
 
-/// Text that is not there.
+/// The size of a text. Nothing reads the text.
 #[derive(Clone)]
 struct Text(u64);
 
@@ -106,39 +88,39 @@ impl Policy for Ours {
     }
 }
 
-/// What one replay came to.
+/// The result of one replay.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outcome {
     /// Seconds that misses cost.
     pub(crate) seconds: f64,
-    /// The part of these seconds that the tier beneath took.
+    /// The part of these seconds that loading from the lower tier takes.
     pub(crate) loading: f64,
     pub(crate) object_hit_ratio: f64,
     pub(crate) byte_hit_ratio: f64,
 }
 
-/// Seconds that the tier beneath takes for `bytes`: an open, a read, a digest.
+/// Seconds that the lower tier takes for `bytes`: an open, a read, a digest.
 fn load(bytes: u64) -> f64 {
     100e-6 + bytes as f64 * 1e-9
 }
 
-/// What `name` pays for `trace`; `None` for a policy that there is not.
+/// Replays `trace` through the policy `name`. Returns `None` if there is no such policy.
 pub(crate) fn replay(name: &str, budget: Budget, trace: &Trace, has_tier: bool) -> Option<Outcome> {
     let mut policy = policy(name, budget, trace)?;
     let next = next_requests(trace);
-    let mut is_below = vec![false; trace.objects.len()];
+    let mut in_lower_tier = vec![false; trace.objects.len()];
     let (mut outcome, mut hits, mut hit_bytes, mut bytes) = (Outcome::default(), 0, 0, 0);
     for (now, (&object, next)) in trace.requests.iter().zip(next).enumerate() {
         let about = trace.objects[object as usize];
         bytes += about.bytes;
-        let below = has_tier && std::mem::replace(&mut is_below[object as usize], true);
+        let loads = has_tier && std::mem::replace(&mut in_lower_tier[object as usize], true);
         let cost = if has_tier { load(about.bytes) } else { about.lowering };
         if policy.request(&Request { object, bytes: about.bytes, cost, now, next }) {
             hits += 1;
             hit_bytes += about.bytes;
         } else {
-            outcome.seconds += if below { load(about.bytes) } else { about.lowering };
-            outcome.loading += if below { load(about.bytes) } else { 0.0 };
+            outcome.seconds += if loads { load(about.bytes) } else { about.lowering };
+            outcome.loading += if loads { load(about.bytes) } else { 0.0 };
         }
     }
     outcome.object_hit_ratio = f64::from(hits) / trace.requests.len() as f64;

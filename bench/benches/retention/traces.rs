@@ -1,21 +1,21 @@
-//! What is asked for: the corpus's launches in four orders, and synthetic traces.
+//! Which requests are replayed? The corpus's launches in four orders, and synthetic traces.
 
 use std::collections::{BTreeMap, HashMap};
 
 use fastrand::Rng;
 use ptx_tests::{Corpus, CorpusError};
 
-/// What can be cached.
+/// An object that can be cached.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Object {
     pub(crate) bytes: u64,
     /// Seconds that lowering it takes.
     pub(crate) lowering: f64,
-    /// Variants of one program share it.
+    /// Variants of a program have the same family.
     pub(crate) family: u32,
 }
 
-/// Objects, and the order in which they are asked for.
+/// Objects and requests for them.
 #[derive(Debug)]
 pub(crate) struct Trace {
     pub(crate) name: &'static str,
@@ -25,12 +25,12 @@ pub(crate) struct Trace {
 
 const TIMES_OVER: usize = 5;
 
-/// The launches whose PTX is in the archive, each model five times over. A kernel costs what
-/// `ptxas` took for the first file of its name.
+/// The launches whose PTX is in the corpus, each model five times. The cost of a kernel is the time
+/// of `ptxas` for the first file of its name.
 ///
 /// # Errors
 ///
-/// Where the corpus cannot be read.
+/// Fails if the corpus cannot be read.
 pub(crate) fn real(corpus: &Corpus) -> Result<Vec<Trace>, CorpusError> {
     let mut files = HashMap::new();
     for file in corpus.ptx_files()? {
@@ -51,7 +51,7 @@ pub(crate) fn real(corpus: &Corpus) -> Result<Vec<Trace>, CorpusError> {
     }
     let models: Vec<Vec<u32>> = models.into_values().collect();
     let repeated: Vec<Vec<u32>> = models.iter().map(|model| model.repeat(TIMES_OVER)).collect();
-    // Two models at a time, each pair alternating by whole runs.
+    // Two models at a time. Each pair alternates by whole runs.
     let phases = models.chunks(2).flat_map(|pair| pair.concat().repeat(TIMES_OVER)).collect();
     let trace = |name, requests| Trace { name, objects: objects.clone(), requests };
     Ok(vec![
@@ -62,7 +62,7 @@ pub(crate) fn real(corpus: &Corpus) -> Result<Vec<Trace>, CorpusError> {
     ])
 }
 
-/// Takes the next request of a part that is chosen at random, until none has any.
+/// Merges parts: each request is the next one of a random part.
 fn interleaved(mut parts: Vec<Vec<u32>>, random: &mut Rng) -> Vec<u32> {
     for part in &mut parts {
         part.reverse();
@@ -78,7 +78,7 @@ fn interleaved(mut parts: Vec<Vec<u32>>, random: &mut Rng) -> Vec<u32> {
     requests
 }
 
-/// Sizes and costs as the corpus has them: 4 KB to 512 KB, 20 ms to 2 s, loosely tied.
+/// Objects with sizes and costs as in the corpus: 4 KB to 512 KB, 20 ms to 2 s, loosely related.
 fn objects(count: u32, random: &mut Rng) -> Vec<Object> {
     (0..count)
         .map(|family| {
@@ -117,7 +117,7 @@ pub(crate) fn synthetic() -> Vec<Trace> {
     let cycle: Vec<u32> = (0..600).collect();
     add("loop longer than the cache", hot.clone(), cycle.repeat(16));
 
-    // Every fifth request is for something that is never asked for again.
+    // Every fifth request is for an object that has no other request.
     let many = objects(3_000, random);
     let mut next = 600;
     let scanned = zipf(600, 1.0, 12_000, random).into_iter().enumerate().map(|(step, hot)| {
@@ -144,9 +144,9 @@ pub(crate) fn synthetic() -> Vec<Trace> {
     add("phase shifts", hot.clone(), shifted);
     let drifting = zipf(300, 0.9, 12_000, random).into_iter().enumerate();
     let drifting = drifting.map(|(step, rank)| (rank + step as u32 / 40) % 600).collect();
-    add("popularity that drifts", hot.clone(), drifting);
+    add("drifting popularity", hot.clone(), drifting);
 
-    // A training step launches the same kernels in the same order; now and then it evaluates.
+    // A training step launches the same kernels in the same order. Each epoch ends in an evaluation.
     let mut training = Vec::new();
     for epoch in 0..10 {
         training.extend((0..240).collect::<Vec<u32>>().repeat(4));

@@ -141,16 +141,16 @@ fn print_rows(programs: &[Program], rows: &[Row]) {
 fn print_counts((cache, disk): &(PtxSnapshot, ptx_disk::Statistics)) {
     let memory = &cache.memory;
     println!(
-        "  memory: {} entries, {} bytes; {} hits, {} misses, {} coalesced, {} failed; {} entries \
-         and {} bytes evicted",
+        "  memory: {} entries of {}; {} hits, {} misses, {} coalesced, {} failed; {} entries of {} \
+         evicted",
         memory.resident.entries,
-        memory.resident.bytes,
+        format::bytes(memory.resident.bytes),
         memory.hits,
         memory.misses,
         memory.coalesced,
         memory.failed,
         memory.evicted_entries,
-        memory.evicted_bytes
+        format::bytes(memory.evicted_bytes)
     );
     for tier in &cache.tiers {
         println!(

@@ -1,25 +1,27 @@
-//! How the demo prints.
+//! How are values printed for a person?
 
+use std::fmt::Display;
 use std::time::Duration;
 
-/// A time in three digits or so.
-pub(crate) fn time(duration: Duration) -> String {
-    let nanos = duration.as_secs_f64() * 1e9;
-    for (unit, size) in [("s", 1e9), ("ms", 1e6), ("µs", 1e3)] {
-        if nanos >= size {
-            return format!("{:.*} {unit}", usize::from(nanos < size * 100.0), nanos / size);
-        }
-    }
-    format!("{nanos:.0} ns")
+use bytesize::ByteSize;
+
+/// A number of bytes, in a unit that fits it.
+pub(crate) fn bytes(count: u64) -> impl Display {
+    ByteSize(count)
 }
 
-/// The first digits of a key, enough for a person to find it again.
-pub(crate) fn short(key: impl std::fmt::Display) -> String {
+/// A duration, in a unit that fits it.
+pub(crate) fn time(duration: Duration) -> String {
+    format!("{duration:.1?}")
+}
+
+/// The first digits of a key, by which a person recognizes it.
+pub(crate) fn short(key: impl Display) -> String {
     format!("{key:.12}")
 }
 
-/// Prints rows under a heading, columns as wide as they need to be. Columns named in `right` are
-/// aligned to the right.
+/// Prints rows under a heading, in columns as wide as their longest cell. `right` aligns a column to
+/// the right.
 pub(crate) fn table<const N: usize>(heading: [&str; N], right: [bool; N], rows: &[[String; N]]) {
     let mut widths = heading.map(|cell| cell.chars().count());
     for row in rows {

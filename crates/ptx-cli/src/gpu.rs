@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use ptx_cuda::{Argument, Config, Context, CubinStore, CustDriver, Function, ModuleCache, Ptx};
 use ptx_disk::DiskStore;
 use ptx_ir::reference::Reference;
@@ -39,7 +39,7 @@ pub(crate) fn run(
         let load = |modules: &ModuleCache<CustDriver>| -> anyhow::Result<_> {
             let started = Instant::now();
             let image = || Ok::<_, ptx_cuda::CudaError>(ptx.clone());
-            let served = modules.serve(&context, &key, image).with_context(named)?;
+            let served = modules.get_or_load(&context, &key, image).with_context(named)?;
             let function = served.module.function(entry).with_context(named)?;
             Ok((function, started.elapsed(), served.source))
         };
@@ -109,7 +109,9 @@ fn launch(
     let grid = if interface.persistent { [3, 1, 1] } else { [x, y, 1] };
     function.run(grid, interface.workgroup, 0, &mut arguments)?;
     for (binding, bytes) in reference.bindings.iter().zip(&contents) {
-        binding.check(bytes)?;
+        if let Some(mismatch) = binding.mismatch(bytes) {
+            bail!(mismatch);
+        }
     }
     Ok(())
 }

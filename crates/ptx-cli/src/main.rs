@@ -4,7 +4,8 @@
 //! Exits with 0 when all went well, 1 when something did not, and 2 when it was called wrongly.
 //!
 //! `clap` reads the arguments, `anyhow` carries what went wrong up to here with where it happened,
-//! `tempfile` holds the demo's store, `indicatif` draws the bar of what takes long.
+//! `tempfile` holds the demo's store, `indicatif` draws the bar of what takes long, `bytesize` prints
+//! sizes.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

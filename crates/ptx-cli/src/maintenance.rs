@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::ensure;
 use ptx_disk::{Bundle, Compression};
 
-use crate::store;
+use crate::{format, store};
 
 /// Removes what the bounds do not allow, leftovers too, and stores the rest as small as `level`
 /// makes it.
@@ -16,8 +16,8 @@ pub(crate) fn trim(level: Option<i32>, folder: Option<&Path>) -> anyhow::Result<
     let saved = level.map(recompress).transpose()?.unwrap_or_default();
     let trimmed = store.trim()?;
     let swept = store.sweep()?;
-    println!("{} entries are {} bytes smaller", saved.entries, saved.bytes);
-    println!("{} entries of {} bytes removed", trimmed.entries, trimmed.bytes);
+    println!("{} entries are smaller by {}", saved.entries, format::bytes(saved.bytes));
+    println!("{} entries of {} removed", trimmed.entries, format::bytes(trimmed.bytes));
     println!("{swept} leftovers removed");
     Ok(())
 }

@@ -53,7 +53,7 @@ fn configuration(name: &str, version: u32, target: Target, isa: PtxIsa) -> Confi
         isa,
         subgroup_size: 32,
         policy: DispatchPolicy::default(),
-        features: FeatureFlags::new(),
+        features: FeatureFlags::default(),
         toolchain: None,
     }
 }
@@ -77,7 +77,7 @@ pub(crate) fn reference_programs(targets: &[Target]) -> anyhow::Result<Vec<Progr
                 let base = configuration("ptx-ir", ptx_ir::CONTRACT_VERSION, *target, isa);
                 let configuration = Configuration { features: flags, ..base };
                 programs.push(Program {
-                    name: reference.kernel.name().to_owned(),
+                    name: reference.kernel.name.clone(),
                     features,
                     trace: KeyBuilder::new(&configuration)?.trace(&reference.kernel),
                     configuration,
@@ -95,8 +95,10 @@ fn few() -> FeatureFlags {
 }
 
 fn many(target: Target) -> FeatureFlags {
-    let all = few().with(Feature::SubgroupOps).with(Feature::PersistentThread);
-    if target.number() >= 80 { all.with(Feature::AsyncCompute) } else { all }
+    let mut features = few();
+    features.known.extend([Feature::SubgroupOps, Feature::PersistentThread]);
+    features.known.extend((target.number() >= 80).then_some(Feature::AsyncCompute));
+    features
 }
 
 /// Every `.ptx` file of a folder.

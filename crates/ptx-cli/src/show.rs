@@ -26,8 +26,8 @@ pub(crate) fn run(key: Digest, folder: Option<&Path>, payload_alone: bool) -> an
         writeln!(out, "producer  {}", entry.producer.escape_debug())?;
         if let Some(trace) = entry.attributes.trace() {
             writeln!(out, "program   {}", trace.program().normalized)?;
-            for field in trace.configuration() {
-                writeln!(out, "field     {:.12}  {}", field.digest, field.name.escape_debug())?;
+            for (name, digest) in trace.configuration() {
+                writeln!(out, "field     {digest:.12}  {}", name.escape_debug())?;
             }
         }
         if entry.payload.kind() == Kind::Cubin {

@@ -89,12 +89,12 @@ fn text(store: &DiskStore, key: PtxKey) -> anyhow::Result<Ptx> {
 fn report(device: &str, warmed: &Warmed, elsewhere: u64) -> usize {
     println!(
         "{device}: {} assembled, {} there already, {} failed, {elsewhere} for other devices",
-        warmed.made,
+        warmed.computed,
         warmed.already_there,
         warmed.failures.len()
     );
     for (key, error) in warmed.failures.iter().take(SHOWN) {
-        eprintln!("ptx: {}: {error}", format::short(key));
+        eprintln!("ptx: {}: {:#}", format::short(key), anyhow::Error::new(error.clone()));
     }
     warmed.failures.len()
 }
@@ -117,7 +117,7 @@ fn on_this_machine(assembly: &Assembly, store: DiskStore) -> anyhow::Result<()> 
     bar.end();
     let failed = report(&device.name, &warmed, elsewhere);
     // What is not stored is of no use to the next process.
-    let lost = (warmed.made as u64).saturating_sub(modules.snapshot().cubins.written);
+    let lost = (warmed.computed as u64).saturating_sub(modules.snapshot().cubins.written);
     ensure!(failed == 0 && lost == 0, "{failed} texts have no module, {lost} have no stored cubin");
     ensure!(store.is_writable(), "the store could not write in the end: see the warnings");
     Ok(())

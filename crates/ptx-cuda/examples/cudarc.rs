@@ -15,7 +15,7 @@ use cudarc::driver::CudaContext;
 use ptx_cuda::{Cubin, CudaError, Ptx, Ptxas};
 use ptx_key::{ComputeCapability, JitOptions};
 
-/// A text as NVRTC, or any front end, gives it.
+/// A text as NVRTC or another front end returns it.
 const TEXT: &str = "\
 .version 8.0
 .target sm_80
@@ -23,8 +23,8 @@ const TEXT: &str = "\
 .visible .entry nothing() { ret; }
 ";
 
-/// A text of `cudarc`, checked far enough to be assembled. One that was made `from_binary` is
-/// none: `to_src` panics then.
+/// Checks a text of `cudarc`. One that was made `from_binary` is
+/// no text: `to_src` panics then.
 fn from_cudarc(ptx: &cudarc::nvrtc::Ptx) -> Result<Ptx, CudaError> {
     Ptx::new(ptx.to_src())
 }
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ptxas = Ptxas::new(Path::new(&path))?;
     let text = from_cudarc(&cudarc::nvrtc::Ptx::from_src(TEXT))?;
     let device = ComputeCapability { major: 9, minor: 0 };
-    // A program keeps the cubin under this key, in a `CubinStore` such as `ptx_disk::DiskStore`.
+    // A program keeps the cubin under this key, in a store such as `ptx_disk::DiskStore`.
     let key = ptxas.jit(device, JitOptions::default()).key_of_text(text.text());
     let cubin = ptxas.assemble(&text, device, &JitOptions::default())?.cubin;
     println!("{cubin:?} of {:?} under {key:.12}", cubin.kernels());

@@ -1,7 +1,7 @@
-//! For front ends that call the driver themselves: the driver's own handles, out of the cache.
+//! For front ends that call the driver themselves: the driver's handles from the cache.
 //!
-//! A handle says nothing of how long it is valid. It is, as long as the [`Module`] that it came
-//! from, or a [`Function`] of it, is kept: here both go together.
+//! A handle does not show how long it is valid: as long as the [`Module`] that it came
+//! from, or a [`Function`] of it, is kept. Here both stay together.
 
 use std::error::Error;
 
@@ -14,7 +14,7 @@ const TEXT: &str = "\
 .visible .entry nothing() { ret; }
 ";
 
-/// What another front end is given.
+/// What another front end receives.
 struct Raw {
     module: CUmodule,
     function: CUfunction,

@@ -1,4 +1,4 @@
-//! A context with the JIT options that modules are loaded with.
+//! A context, and what decides the machine code that is loaded into it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,11 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_key::{Assembler, Digest, JitConfiguration, JitOptions, ModuleKey, PtxKey};
 
-use crate::refused::Asked;
-use crate::unload_queue::UnloadQueue;
+use crate::assemble::{Asked, refused_cubin, refused_ptx};
 use crate::{
-    Assembled, ContextId, CudaError, DeviceFacts, Driver, DriverVersion, Failure, Image, JitLog,
-    Loaded, Module, ModuleKeys, Ptx, Ptxas, Refused,
+    Assembled, ContextId, CudaError, DeviceFacts, Driver, DriverVersion, Failure, Image, Loaded,
+    ModuleKeys, Ptx, Ptxas,
 };
 
 /// A CUDA context, its device, and the JIT options for what is loaded into it.
@@ -39,25 +38,25 @@ impl<D: Driver> Context<D> {
     ///
     /// # Errors
     ///
-    /// [`CudaError::Driver`] where there is no such device, or its context cannot be had.
+    /// [`CudaError::Driver`] where there is no such device, or its context cannot be retained.
     pub fn primary(driver: &Arc<D>, device: u32) -> Result<Self, CudaError> {
         Self::new(driver, driver.primary_context(device)?)
     }
 
-    /// A context of its own on a device, with the driver's default options.
+    /// A new context on a device, with the driver's default options.
     ///
     /// # Errors
     ///
-    /// [`CudaError::Driver`] where there is no such device, or no more contexts can be had.
+    /// [`CudaError::Driver`] where there is no such device, or no more contexts can be created.
     pub fn own(driver: &Arc<D>, device: u32) -> Result<Self, CudaError> {
         Self::new(driver, driver.own_context(device)?)
     }
 
-    /// A context that the driver object has already, with the driver's default options.
+    /// An existing context of the driver, with the driver's default options.
     ///
     /// # Errors
     ///
-    /// [`CudaError::Driver`] where the driver says nothing of the device.
+    /// [`CudaError::Driver`] where the driver cannot describe the device.
     pub fn new(driver: &Arc<D>, context: D::Context) -> Result<Self, CudaError> {
         let id = driver.context_id(&context);
         let device = driver.device(id.device)?;
@@ -88,44 +87,38 @@ impl<D: Driver> Context<D> {
         Self { jit: Arc::new(jit), ..self.clone() }
     }
 
-    /// The same context, whose texts a cache has an offline assembler assemble and not the driver.
-    /// The keys are other ones.
+    /// The same context, for which a cache assembles texts with `ptxas` and not with the driver.
+    /// The keys differ.
     #[must_use]
     pub fn assembled_by(&self, assembler: &Arc<Ptxas>) -> Self {
         let jit = assembler.jit(self.jit.compute_capability, self.jit.options.clone());
         Self { jit: Arc::new(jit), assembler: Some(Arc::clone(assembler)), ..self.clone() }
     }
 
-    /// The same context, for which cubins of these offline assemblers are looked for too: what an
-    /// application ships, made on another machine. The tools, which [`Ptxas::fingerprint`] names,
-    /// need not be here.
+    /// The same context, for which a cache also looks for cubins that these assemblers made, such
+    /// as those that an application ships. [`Ptxas::fingerprint`] names an assembler, which need
+    /// not be on this machine.
     #[must_use]
     pub fn with_shipped(&self, fingerprints: &[Digest]) -> Self {
         Self { shipped: fingerprints.into(), ..self.clone() }
     }
 
-    /// The keys under which a store may hold a lowering's module. Worth keeping: each costs a
-    /// SHA-256.
+    /// The keys under which a store may have a lowering's module. Each costs a SHA-256: keep them.
     pub fn module_keys(&self, lowering: &PtxKey) -> ModuleKeys {
         ModuleKeys::new(&self.jit, &self.shipped, |jit| jit.key_of_lowering(lowering))
     }
 
-    /// The keys under which a store may hold a text's module.
-    pub fn module_keys_of_text(&self, text: &str) -> ModuleKeys {
-        ModuleKeys::new(&self.jit, &self.shipped, |jit| jit.key_of_text(text))
-    }
-
-    /// Whether the driver assembles this context's texts.
+    /// Returns true if the driver assembles this context's texts.
     pub(crate) fn driver_assembles(&self) -> bool {
         self.assembler.is_none()
     }
 
-    /// What decides, beside the text, which machine code is loaded.
+    /// What decides, besides the text, which machine code is loaded.
     pub fn jit(&self) -> &JitConfiguration {
         &self.jit
     }
 
-    /// The key of a lowering's module in this configuration. Worth keeping: it costs a SHA-256.
+    /// The key of a lowering's module in this configuration. It costs a SHA-256: keep it.
     pub fn module_key(&self, lowering: &PtxKey) -> ModuleKey {
         self.jit.key_of_lowering(lowering)
     }
@@ -140,12 +133,12 @@ impl<D: Driver> Context<D> {
         &self.shared.driver
     }
 
-    /// The driver's own context.
+    /// The driver's context.
     pub fn raw(&self) -> &D::Context {
         &self.shared.context
     }
 
-    /// Which context this is.
+    /// The context's number.
     pub fn id(&self) -> ContextId {
         self.shared.id
     }
@@ -160,54 +153,32 @@ impl<D: Driver> Context<D> {
         self.shared.version
     }
 
-    /// Modules of this context that the driver did not unload when their last user dropped,
-    /// although the context was there.
+    /// The number of modules that the driver failed to unload although the context existed.
     pub fn failed_unloads(&self) -> u64 {
         self.shared.failed_unloads.load(Ordering::Relaxed)
     }
 
-    /// Loads a module. No cache is asked: see [`ModuleCache`](crate::ModuleCache). The driver
-    /// assembles a text itself here, whoever else [would](Self::assembled_by).
-    ///
-    /// # Errors
-    ///
-    /// [`CudaError::Refused`] where the driver refuses the text or image, and what else the
-    /// driver's call returns.
-    pub fn load(&self, image: &Image) -> Result<Module<D>, CudaError> {
-        self.load_into(image, &JitLog::default(), None)
-    }
-
-    /// [`load`](Self::load) of what an assembler made and said, for the cache whose queue this is.
-    pub(crate) fn load_into(
-        &self,
-        image: &Image,
-        assembly: &JitLog,
-        queue: Option<&Arc<UnloadQueue<D>>>,
-    ) -> Result<Module<D>, CudaError> {
+    /// Loads a text or an image.
+    pub(crate) fn load_raw(&self, image: &Image) -> Result<Loaded<D::Module>, CudaError> {
         let _span = tracing::debug_span!("module load", context = %self.id()).entered();
         let shared = &self.shared;
-        // Options by name were obeyed when `ptxas` assembled.
+        // Options by name are for `ptxas`, which has obeyed them.
         let options = match (&self.assembler, image) {
             (Some(_), Image::Cubin(_)) => {
                 &JitOptions { named: BTreeMap::new(), ..self.jit.options.clone() }
             }
             _ => &self.jit.options,
         };
-        match shared.driver.load(&shared.context, image, options) {
-            Ok(Loaded { module, log }) => {
-                let loaded = Loaded { module, log: assembly.followed_by(&log) };
-                Ok(Module::new(self.clone(), loaded, image, queue))
-            }
-            Err(failure) => Err(self.explain(failure, image)),
-        }
+        let loaded = shared.driver.load(&shared.context, image, options);
+        loaded.map_err(|failure| self.explain(failure, image))
     }
 
-    /// Assembles a text for the context's device with the driver's linker, or
-    /// [otherwise](Self::assembled_by).
+    /// Assembles a text for the context's device with the driver's linker, or with the context's
+    /// [own assembler](Self::assembled_by).
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load), or as [`Ptxas::assemble`].
+    /// Those of [`load`](Self::load), or of [`Ptxas::assemble`].
     pub fn assemble(&self, ptx: &Ptx) -> Result<Assembled, CudaError> {
         let _span = tracing::debug_span!("assembly", context = %self.id()).entered();
         let shared = &self.shared;
@@ -231,14 +202,14 @@ impl<D: Driver> Context<D> {
             latest_isa: self.driver_version().latest_isa(),
         };
         match image {
-            Image::Ptx(ptx) => Refused::ptx(asked, Some(code), log, ptx),
-            Image::Cubin(cubin) => Refused::cubin(asked, code, log, cubin),
+            Image::Ptx(ptx) => refused_ptx(asked, Some(code), log, ptx),
+            Image::Cubin(cubin) => refused_cubin(asked, code, log, cubin),
         }
         .into()
     }
 
-    /// Unloads a module that nobody uses any more. Nobody waits for the answer: it reports and goes
-    /// on.
+    /// Unloads a module that nobody uses. There is no caller to return an error to, so failures are
+    /// counted and traced.
     pub(crate) fn unload(&self, module: D::Module) {
         match self.shared.driver.unload(module) {
             Ok(()) => {}

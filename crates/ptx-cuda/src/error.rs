@@ -1,4 +1,4 @@
-//! What can go wrong between a text and a function that can be launched.
+//! The error of every step from a text to a function.
 
 use std::error::Error;
 use std::io;
@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use ptx_cache::{CacheError, Cause};
 
-use crate::ptx::printable;
+use crate::assemble::quoted;
 use crate::{DriverCode, Reason, Refused};
 
-/// Why there is no module, function or buffer. Cheap to clone: everyone who waited for a load
-/// gets the same.
+/// Why there is no module or function. Cheap to clone: all waiters of a load get the same error.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CudaError {
@@ -26,37 +25,37 @@ pub enum CudaError {
         /// What it returned.
         code: DriverCode,
     },
-    /// A text is not PTX: its header is not where it must be.
+    /// A text is not PTX: it does not begin with a header.
     #[error(
         "not PTX, line {line}: expected {expected}, found {found}; \
-         lower again, and drop the stored entry if it came from one"
+         lower again, and remove the stored entry if it came from one"
     )]
     NotPtx {
         /// The line, counted from 1.
         line: u32,
-        /// What should stand there.
+        /// What belongs there.
         expected: String,
-        /// What does.
+        /// What is there.
         found: String,
     },
     /// Bytes are not a cubin, or not a whole one.
-    #[error("not a cubin: {reason}; drop the stored entry and assemble again")]
+    #[error("not a cubin: {reason}; remove the stored entry and assemble again")]
     NotCubin {
-        /// What is wrong with them.
+        /// What is wrong with the bytes.
         reason: String,
     },
     /// A module has no function of this name.
     #[error("the module has no function {}{}", quoted(name), kernels_of(kernels.as_deref()))]
     NoFunction {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The kernels that it has; `None` where it came from an image that does not name them.
+        /// The module's kernels, or `None` where its image does not name them.
         kernels: Option<Vec<String>>,
     },
-    /// A name that no symbol can have.
-    #[error("`{}` is not a symbol's name: it holds a NUL byte", name.escape_debug())]
+    /// No symbol can have this name.
+    #[error("`{}` cannot be a symbol's name: it contains a NUL byte", name.escape_debug())]
     NotAName {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
     },
     /// A JIT option that the assembler does not take.
@@ -77,57 +76,56 @@ pub enum CudaError {
         /// What it was given.
         found: String,
     },
-    /// An offline assembler could not be run, or is none.
+    /// An offline assembler cannot be run, or is no `ptxas`.
     #[error(
-        "the assembler `{}` cannot be used: {source}; \
-         name a ptxas that this machine can run, such as the one in the PyPI package \
-         nvidia-cuda-nvcc", path.display()
+        "the assembler `{}` cannot be used; name a ptxas that this machine can run, such as the \
+         one in the PyPI package nvidia-cuda-nvcc", path.display()
     )]
     Tool {
         /// The assembler.
         path: PathBuf,
-        /// What was wrong with it.
+        /// Why it cannot be used.
         source: Cause,
     },
-    /// An offline assembler was replaced: what it makes would be kept under the old one's keys.
+    /// An offline assembler was replaced: the old one's keys would name its cubins.
     #[error(
-        "the assembler `{}` was replaced after its digest was taken; take it anew, with keys of \
-         its own", path.display()
+        "the assembler `{}` was replaced after its digest was computed; call `Ptxas::new` again, \
+         and make new keys", path.display()
     )]
     ToolReplaced {
         /// The assembler.
         path: PathBuf,
     },
-    /// What an offline assembler reads and writes had no place.
+    /// The files that an offline assembler reads and writes cannot be written.
     #[error(
-        "no place for an assembler's files in `{}`: {source}; free space there, or name another \
-         folder with TMPDIR", folder.display()
+        "cannot write an assembler's files in `{}`; free space there, or name another directory \
+         with TMPDIR", directory.display()
     )]
     Scratch {
-        /// The folder for temporary files.
-        folder: PathBuf,
-        /// The system's word.
+        /// The directory for temporary files.
+        directory: PathBuf,
+        /// The system's error.
         source: Cause,
     },
-    /// A store could not give or keep a cubin, where that was the point.
-    #[error("the store `{store}` failed: {source}; mend it, or name another")]
+    /// A store failed where a warm-up needs it.
+    #[error("the store `{store}` failed; repair it, or name another")]
     Store {
         /// The store's name.
         store: String,
-        /// What it said.
+        /// The store's error.
         source: Cause,
     },
-    /// What was to give the text or image failed.
-    #[error("no text to load: {0}")]
+    /// The caller's code failed to return a text or image.
+    #[error("there is no text to load")]
     Source(#[source] Cause),
-    /// The cache could not wait for the load of a module.
-    #[error("the module cache: {0}")]
+    /// The wait for another thread's load failed.
+    #[error("the wait for another load of the module failed")]
     Cache(#[source] CacheError),
 }
 
 impl CudaError {
-    /// What a caller's code said when it was asked for a text or image; a [`CudaError`] of its own
-    /// stays as it is.
+    /// The error of a caller's code that should return a text or image. A [`CudaError`] stays as it
+    /// is.
     pub(crate) fn from_source(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         match error.into().downcast::<Self>() {
             Ok(own) => *own,
@@ -140,11 +138,11 @@ impl CudaError {
     }
 
     pub(crate) fn of_scratch(source: io::Error) -> Self {
-        Self::Scratch { folder: std::env::temp_dir(), source: Arc::new(source.into()) }
+        Self::Scratch { directory: std::env::temp_dir(), source: Arc::new(source.into()) }
     }
 
-    /// Whether memory ran out, on the device or in the assembler.
-    pub fn is_out_of_memory(&self) -> bool {
+    /// Returns true if memory ran out, on the device or in the assembler.
+    pub(crate) fn is_out_of_memory(&self) -> bool {
         match self {
             Self::Refused(refused) => refused.reason == Reason::OutOfMemory,
             Self::Driver { code, .. } => *code == DriverCode::OUT_OF_MEMORY,
@@ -152,7 +150,7 @@ impl CudaError {
         }
     }
 
-    /// Whether it is a loaded image that is wrong, and not the device, the context or memory.
+    /// Returns true if the image is wrong, and not the device, the context or memory.
     pub(crate) fn blames_image(&self) -> bool {
         match self {
             Self::NotCubin { .. } => true,
@@ -161,22 +159,22 @@ impl CudaError {
         }
     }
 
-    /// Whether it may be the image that is wrong: what the driver says would not tell.
+    /// Returns true if the image may be wrong: the driver's code may leave it open.
     pub(crate) fn may_blame_image(&self) -> bool {
         self.blames_image() || self.refused().is_some_and(Refused::may_blame_image)
     }
 
-    /// Whether the same assembler will always say this of the same text.
+    /// Returns true if the same assembler always refuses the same text.
     pub(crate) fn is_permanent(&self) -> bool {
         self.refused().is_some_and(Refused::is_permanent)
     }
 
-    /// Whether a text is in a PTX instruction set that the assembler does not know.
+    /// Returns true if the assembler does not know the text's PTX instruction set.
     pub(crate) fn is_unsupported_isa(&self) -> bool {
         self.refused().is_some_and(|refused| refused.reason == Reason::UnsupportedIsa)
     }
 
-    /// The refusal, where it is one.
+    /// The refusal, if the error is one.
     pub fn refused(&self) -> Option<&Refused> {
         match self {
             Self::Refused(refused) => Some(refused),
@@ -191,16 +189,12 @@ impl From<Refused> for CudaError {
     }
 }
 
-fn quoted(name: &str) -> String {
-    format!("`{}`", printable(name))
-}
-
 fn kernels_of(kernels: Option<&[String]>) -> String {
     const MOST: usize = 8;
     let Some(kernels) = kernels else { return String::new() };
     if kernels.is_empty() {
-        return "; its text has no kernel at all and may end too early: take it out of the cache \
-                of modules, lower again, and drop the stored entry if it came from one"
+        return "; its text has no kernel at all and may end too early: remove it from the cache of \
+                modules, lower again, and remove the stored entry if it came from one"
             .to_owned();
     }
     let shown: Vec<_> = kernels.iter().take(MOST).map(|name| quoted(name)).collect();

@@ -1,9 +1,9 @@
 //! Loaded CUDA modules: PTX text or cubin in, ready function out.
 //!
-//! PTX text is half of a kernel; the driver's assembly to machine code is the other half, paid
-//! when a module is loaded. This crate loads each module once, keeps it as long as someone uses
-//! it, keeps its machine code for the next process, and says in plain words why a text was
-//! refused: the line, the kernel, and what to do.
+//! A kernel costs twice: the back end lowers it to PTX text, and the driver assembles the text to
+//! machine code when it loads a module. This crate loads each module once, keeps it as long as
+//! someone uses it, and stores its machine code for the next process. Where an assembler refuses a
+//! text, it names the line, the kernel, and what to do.
 //!
 //! ```
 //! use ptx_cuda::{Config, Context, ModuleCache, Ptx, RecordingDriver};
@@ -31,20 +31,20 @@
 //!
 //! 1. Memory, if it is resident: [`ModuleCache::with`] and [`ModuleCache::get`] are for launches.
 //! 2. A store of cubins, if there is one ([`ModuleCache::with_cubins`]; `ptx_disk::DiskStore` is
-//!    one): under the module's own key, or as a cubin that was shipped ([`ModuleKeys`]). What the
-//!    driver refuses is dropped from the store and no verdict on the module.
+//!    one): under the module's own key, or as a shipped cubin ([`ModuleKeys`]). A stored cubin that
+//!    the driver refuses is removed, and the next source is tried.
 //! 3. The text, assembled by the driver's linker or by `ptxas` ([`Context::assembled_by`]), once
-//!    for all threads and processes, and stored when it is loaded.
+//!    for all threads and processes, and stored after the load.
 //! 4. Where the driver does not know the text's instruction set: `ptxas`
-//!    ([`ModuleCache::with_ptxas`]), or the text lowered again ([`ModuleCache::serve_lowered`]).
+//!    ([`ModuleCache::with_ptxas`]), or the text lowered again ([`ModuleCache::get_or_lower`]).
 //!
-//! [`ModuleCache::warm`] and [`Ptxas::warm`] do it for many before the first launch.
+//! [`ModuleCache::warm`] and [`Ptxas::warm`] load or assemble many modules before the first launch.
 //!
 //! # With a GPU
 //!
-//! The feature `cuda` adds `CustDriver`, the driver behind [`cust`](https://docs.rs/cust). A
-//! function is launched on a `cust` stream through `LaunchStream`, by `cust::launch!` or by its
-//! own method, and run to its end on bytes by `Function::run`:
+//! The feature `cuda` adds `CustDriver`, which uses [`cust`](https://docs.rs/cust). `LaunchStream`
+//! launches a function on a `cust` stream, by `cust::launch!` or by its own method. `Function::run`
+//! runs a function to its end on bytes:
 //!
 #![cfg_attr(feature = "cuda", doc = "```no_run")]
 #![cfg_attr(not(feature = "cuda"), doc = "```ignore")]
@@ -65,91 +65,64 @@
 //! # Ok(()) }
 //! ```
 //!
-//! `cust` links `libcuda`. A program with this feature does not start on a machine that has no
-//! driver (the loader says that `libcuda.so.1` is missing), and to build it needs a CUDA toolkit,
-//! or a stub library by the variable `CUDA_LIBRARY_PATH` (`cargo xtask gpu-bundle` makes one).
-//! Programs for machines with and without a GPU are therefore built twice, with the feature and
-//! without it. All else works without it: the [`RecordingDriver`] for tests, and [`Ptxas`], which
-//! assembles on machines without a GPU.
+//! `cust` links `libcuda`. A program with this feature does not start on a machine without a driver
+//! (the loader reports that `libcuda.so.1` is missing). Its build needs a CUDA toolkit, or a stub
+//! library in the variable `CUDA_LIBRARY_PATH` (`cargo xtask gpu-bundle` makes one). So build a
+//! program for machines with and without a GPU twice, with the feature and without it. Without it,
+//! [`RecordingDriver`] serves tests, and [`Ptxas`] assembles on machines without a GPU.
 //!
 //! # What it does not do
 //!
-//! * It does not check what a kernel does on the device. PTX is code: load what you would link.
+//! * It does not check what a kernel does on the device. PTX is code: load only what you would
+//!   link.
 //! * It does not know what a launch or a captured graph uses: keep the [`Function`] until the
 //!   launch is done, or as long as the graph.
-//! * It does no input or output for cubins: a store of `ptx-disk` or another [`CubinStore`] does.
-//! * It does not choose a store: without one, texts are assembled anew in each process.
+//! * It reads and writes no files of cubins: a [`CubinStore`] such as that of `ptx-disk` does.
+//! * It does not choose a store: without one, each process assembles texts again.
 //!
 //! # Costs
 //!
-//! A resident module costs one lock-free lookup. Loading costs what the driver takes: tens of
-//! microseconds for a cubin, milliseconds to seconds for PTX text. To unload may wait for the
-//! device: modules of a cache are unloaded by its next load or on request, and by a load or lookup
-//! that ran out of memory, never by a launch.
+//! A resident module costs one lock-free lookup. A load costs what the driver takes: tens of
+//! microseconds for a cubin, milliseconds to seconds for PTX text. An unload may wait for the
+//! device: only the next load, a request, and a load or lookup that ran out of memory unload, never
+//! a launch.
 //!
 //! # Dependencies
 //!
-//! `ptx-cache` holds the modules and says what a store of cubins is, `ptx-key` names them; `cust`
-//! talks to the driver; `elf` reads the headers of cubins; `arc-swap` and `ahash` hold the names
-//! that were looked up; `scopeguard` hands a module over to be unloaded; `crossbeam-epoch` says
-//! whether a cache's hit is under way, and has what was retired dropped; `tempfile` holds what
-//! `ptxas` reads and writes; `thiserror` derives the error type; `tracing` tells of loads and of
-//! unloads that failed.
+//! `ptx-cache` keeps the modules and defines the store of cubins; `ptx-key` names them; `cust`
+//! calls the driver; `elf` reads the headers of cubins; `arc-swap` and `ahash` keep the symbols
+//! that were looked up; `scopeguard` queues a module to be unloaded; `crossbeam-epoch` tells
+//! whether a hit is under way, and drops retired modules; `tempfile` holds the files of `ptxas`;
+//! `thiserror` derives the error type; `tracing` reports loads and failed unloads.
 
-mod code;
+mod assemble;
 mod context;
-mod cubin;
-mod cubin_writer;
-mod cubins;
-#[cfg(feature = "cuda")]
-mod cuda;
-#[cfg(feature = "cuda")]
-mod cust_driver;
 mod driver;
-mod driver_build;
 mod error;
-mod jit_log;
-mod jit_options;
-mod loader;
-mod lookups;
-mod module_cache;
-mod module_keys;
 mod modules;
-mod ptx;
-mod ptxas;
-mod recording;
-mod refused;
-mod residents;
-mod tokens;
-mod unload_queue;
-mod warm;
 
-pub use code::{DriverCode, DriverVersion};
+pub use assemble::{Cubin, JitLog, Ptx, PtxHeader, Ptxas, Reason, Refused};
 pub use context::Context;
-pub use cubin::Cubin;
-pub use cubins::CubinSnapshot;
-#[cfg(feature = "cuda")]
-pub use cuda::{Argument, CustContext, CustDriver, Entered};
-/// So that a program launches with the same `cust` as this crate.
+/// For programs that must launch with the same `cust` as this crate.
 #[cfg(feature = "cuda")]
 pub use cust;
 #[cfg(feature = "cuda")]
-pub use cust_driver::{CustFunction, CustModule, LaunchStream};
 pub use driver::{
-    Assembled, ContextId, DeviceFacts, DevicePointer, Driver, Failure, Global, Image, Loaded,
+    Argument, CustContext, CustDriver, CustFunction, CustModule, Entered, LaunchStream,
 };
-pub use driver_build::DriverBuild;
+pub use driver::{
+    Assembled, Call, ContextId, DeviceFacts, DevicePointer, Driver, DriverBuild, DriverCode,
+    DriverVersion, Failure, Global, Image, Loaded, Operation, RecordedContext, RecordedFunction,
+    RecordedModule, RecordingDriver,
+};
 pub use error::CudaError;
-pub use jit_log::{Diagnostic, JitLog, Severity};
-pub use module_cache::{ModuleCache, ModuleSnapshot, ModuleSource, ServedModule};
-pub use module_keys::ModuleKeys;
-pub use modules::{Function, Module};
-pub use ptx::{Ptx, PtxHeader};
-pub use ptx_cache::{Budget, Config, CubinStore, EntryReport, Snapshot};
-pub use ptxas::Ptxas;
-pub use recording::{
-    Call, Operation, RecordedContext, RecordedFunction, RecordedModule, RecordingDriver,
+pub use modules::{
+    CubinSnapshot, Function, Module, ModuleCache, ModuleKeys, ModuleSnapshot, ModuleSource,
+    ResidentKey, ServedModule, WarmProgress, Warmed,
 };
-pub use refused::{Reason, Refused};
-pub use residents::ResidentKey;
-pub use warm::{WarmProgress, Warmed};
+pub use ptx_cache::{Budget, Config, CubinStore, EntryReport, Snapshot};
+
+/// Tests the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

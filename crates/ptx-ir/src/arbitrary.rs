@@ -1,4 +1,5 @@
-//! Kernels for property tests: small, well-typed, and of every kind of statement and expression.
+//! Generates kernels for property tests: small, well-typed, and with every kind of statement and
+//! expression.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,33 +7,33 @@ use proptest::sample::select;
 
 use crate::{
     Access, Axis, Binary, Buffer, BufferId, Comparison, Element, Expression, Index, Kernel,
-    KernelParts, Reduction, Statement, Type, Unary, VariableId, Workgroup,
+    KernelParts, Reduction, Statement, Type, Unary, VariableId,
 };
 
-/// Buffers of each generated kernel, by position; slots are shuffled, storage counts vary.
+/// The buffers of each generated kernel, by position. Slots are shuffled and storage counts vary.
 const BUFFERS: [(Access, Element); 6] = [
     (Access::Read, Element::F32),
     (Access::ReadWrite, Element::U32),
-    (Access::Uniform, Element::I32),
+    (Access::Read, Element::I32),
     (Access::Workgroup, Element::F32),
     (Access::ReadWrite, Element::F16),
-    (Access::Write, Element::F32),
+    (Access::ReadWrite, Element::F32),
 ];
 
-/// Variables of each generated kernel, by position.
+/// The variables of each generated kernel, by position.
 const VARIABLES: [Type; 4] = [Type::F32, Type::U32, Type::I32, Type::U32];
 
-/// The variable that loops count with. No other statement assigns it, so that loops end.
+/// The variable of every loop. No other statement assigns it, so that loops end.
 const COUNTER: VariableId = VariableId(3);
 
-/// Kernels that [`Kernel::new`] accepts.
+/// Generates kernels that [`Kernel::new`] accepts.
 pub fn kernel() -> impl Strategy<Value = Kernel> {
     let name = select(vec!["kernel", "step", "forward"]).prop_map(str::to_owned);
-    let size = select(vec![[32, 1, 1], [64, 1, 1], [128, 1, 1], [256, 1, 1]]);
+    let workgroup = select(vec![[32, 1, 1], [64, 1, 1], [128, 1, 1], [256, 1, 1]]);
     let slots = Just((0..6_u32).collect::<Vec<_>>()).prop_shuffle();
     let counts = vec(prop::option::of(1_u32..5_000), BUFFERS.len());
-    (name, size, any::<bool>(), slots, counts, 1_u32..512, body())
-        .prop_map(|(name, size, fixed, slots, counts, shared, body)| {
+    (name, workgroup, any::<bool>(), slots, counts, 1_u32..512, body())
+        .prop_map(|(name, workgroup, fixed_workgroup, slots, counts, shared, body)| {
             let bound = BUFFERS.iter().zip(slots).zip(counts);
             let buffers = bound.map(|(((access, element), slot), count)| Buffer {
                 slot,
@@ -42,19 +43,19 @@ pub fn kernel() -> impl Strategy<Value = Kernel> {
             });
             KernelParts {
                 name,
-                workgroup: Workgroup { size, fixed },
+                workgroup,
+                fixed_workgroup,
                 buffers: buffers.collect(),
                 variables: VARIABLES.to_vec(),
                 body,
             }
         })
-        .prop_filter_map("every generated kernel is well-formed", |parts| Kernel::new(parts).ok())
+        .prop_filter_map("every generated kernel is well-formed", |parts| Kernel::new(&parts).ok())
 }
 
 fn body() -> impl Strategy<Value = Vec<Statement>> {
-    // Made once: a recursive strategy makes what it holds anew for every value.
-    let of = Expressions::nested(2);
-    let (float, unsigned, signed, truth) = (of.f32, of.u32, of.i32, of.bool);
+    let [float, unsigned, signed, truth] =
+        [Type::F32, Type::U32, Type::I32, Type::Bool].map(|kind| expression(kind, 2));
     let index = || unsigned.clone();
     let simple = prop_oneof![
         4 => (select(vec![0_u32, 1, 2]), float.clone(), index(), signed).prop_map(
@@ -95,71 +96,47 @@ fn body() -> impl Strategy<Value = Vec<Statement>> {
     vec(statement, 1..5)
 }
 
-/// A strategy for the expressions of each type.
-struct Expressions {
-    f32: BoxedStrategy<Expression>,
-    u32: BoxedStrategy<Expression>,
-    i32: BoxedStrategy<Expression>,
-    bool: BoxedStrategy<Expression>,
-}
-
-impl Expressions {
-    /// Expressions that nest up to this deep.
-    fn nested(depth: u32) -> Self {
-        let leaves = Self {
-            f32: leaf(Type::F32),
-            u32: leaf(Type::U32),
-            i32: leaf(Type::I32),
-            bool: leaf(Type::Bool),
-        };
-        (0..depth).fold(leaves, |inner, _| inner.deeper())
+/// Generates expressions of a type that nest at most this deep.
+fn expression(kind: Type, depth: u32) -> BoxedStrategy<Expression> {
+    if depth == 0 {
+        return leaf(kind);
     }
-
-    /// Leaves, and operations on these.
-    fn deeper(&self) -> Self {
-        let boxed = |inner: &BoxedStrategy<Expression>| inner.clone().prop_map(Box::new);
-        let (float, unsigned, signed, truth) =
-            (|| boxed(&self.f32), || boxed(&self.u32), || boxed(&self.i32), || boxed(&self.bool));
-        let compare = |(comparison, left, right)| Expression::Compare(comparison, left, right);
-        let binary = |(operation, left, right)| Expression::Binary(operation, left, right);
-        let choose = |(condition, yes, no)| Expression::Select(condition, yes, no);
-        let integral = || select([ARITHMETIC.as_slice(), &BITWISE].concat());
-        let unary = select(vec![Unary::Negate, Unary::SquareRoot, Unary::Exponential]);
-        Self {
-            bool: prop_oneof![
-                leaf(Type::Bool),
-                (comparison(), float(), float()).prop_map(compare),
-                (comparison(), unsigned(), unsigned()).prop_map(compare),
-                truth().prop_map(|operand| Expression::Unary(Unary::Not, operand)),
+    let of = |kind| expression(kind, depth - 1).prop_map(Box::new);
+    let binary = |(operation, left, right)| Expression::Binary(operation, left, right);
+    match kind {
+        Type::Bool => {
+            let compare = |kind| {
+                (comparison(), of(kind), of(kind)).prop_map(|(comparison, left, right)| {
+                    Expression::Compare(comparison, left, right)
+                })
+            };
+            let not = of(kind).prop_map(|operand| Expression::Unary(Unary::Not, operand));
+            prop_oneof![leaf(kind), compare(Type::F32), compare(Type::U32), not].boxed()
+        }
+        Type::F32 => prop_oneof![
+            3 => leaf(kind),
+            2 => (select(vec![0, 4]), of(Type::U32))
+                .prop_map(|(buffer, index)| Expression::Load(BufferId(buffer), index)),
+            1 => (select(vec![Unary::Negate, Unary::Exponential]), of(kind))
+                .prop_map(|(operation, operand)| Expression::Unary(operation, operand)),
+            1 => (select(ARITHMETIC.to_vec()), of(kind), of(kind)).prop_map(binary),
+            1 => (of(kind), of(kind), of(kind))
+                .prop_map(|(a, b, c)| Expression::FusedMultiplyAdd(a, b, c)),
+            1 => of(Type::I32).prop_map(|operand| Expression::Cast(Type::F32, operand)),
+        ]
+        .boxed(),
+        Type::U32 | Type::I32 => {
+            let buffer = BufferId(if kind == Type::U32 { 1 } else { 2 });
+            let operations = select([ARITHMETIC.as_slice(), &BITWISE].concat());
+            prop_oneof![
+                2 => leaf(kind),
+                1 => of(Type::U32).prop_map(move |index| Expression::Load(buffer, index)),
+                1 => (operations, of(kind), of(kind)).prop_map(binary),
+                1 => (of(Type::Bool), of(kind), of(kind))
+                    .prop_map(|(condition, yes, no)| Expression::Select(condition, yes, no)),
+                1 => of(Type::F32).prop_map(move |operand| Expression::Cast(kind, operand)),
             ]
-            .boxed(),
-            f32: prop_oneof![
-                3 => leaf(Type::F32),
-                1 => unsigned().prop_map(|index| Expression::Load(BufferId(0), index)),
-                1 => unsigned().prop_map(|index| Expression::Load(BufferId(4), index)),
-                1 => (unary, float()).prop_map(|(operation, it)| Expression::Unary(operation, it)),
-                1 => (select(ARITHMETIC.to_vec()), float(), float()).prop_map(binary),
-                1 => (float(), float(), float())
-                    .prop_map(|(a, b, c)| Expression::FusedMultiplyAdd(a, b, c)),
-                1 => signed().prop_map(|operand| Expression::Cast(Type::F32, operand)),
-            ]
-            .boxed(),
-            u32: prop_oneof![
-                2 => leaf(Type::U32),
-                1 => unsigned().prop_map(|index| Expression::Load(BufferId(1), index)),
-                1 => (integral(), unsigned(), unsigned()).prop_map(binary),
-                1 => (truth(), unsigned(), unsigned()).prop_map(choose),
-                1 => float().prop_map(|operand| Expression::Cast(Type::U32, operand)),
-            ]
-            .boxed(),
-            i32: prop_oneof![
-                2 => leaf(Type::I32),
-                1 => unsigned().prop_map(|index| Expression::Load(BufferId(2), index)),
-                1 => (integral(), signed(), signed()).prop_map(binary),
-                1 => (truth(), signed(), signed()).prop_map(choose),
-                1 => float().prop_map(|operand| Expression::Cast(Type::I32, operand)),
-            ]
-            .boxed(),
+            .boxed()
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Expressions: typed values computed from buffers, variables and built-in indices.
+//! Which values can a kernel compute?
 
-use std::ops;
+use std::{fmt, ops};
 
-/// What a value is.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Type {
     /// A 32-bit floating-point number.
@@ -15,8 +15,8 @@ pub enum Type {
     Bool,
 }
 
-impl std::fmt::Display for Type {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::F32 => "an f32",
             Self::U32 => "a u32",
@@ -26,15 +26,15 @@ impl std::fmt::Display for Type {
     }
 }
 
-/// A buffer of a kernel, by its position among them.
+/// A buffer, by its position in [`KernelParts::buffers`](crate::KernelParts::buffers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BufferId(pub u32);
 
-/// A variable of a kernel, by its position among them.
+/// A variable, by its position in [`KernelParts::variables`](crate::KernelParts::variables).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VariableId(pub u32);
 
-/// One of three directions.
+/// One of the three axes of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Axis {
     /// The first.
@@ -45,26 +45,24 @@ pub enum Axis {
     Z,
 }
 
-/// Where a thread is.
+/// An index that says where a thread is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Index {
-    /// In the whole launch.
+    /// The thread, in the whole launch.
     Global,
-    /// In its workgroup.
+    /// The thread, in its workgroup.
     Local,
-    /// Its workgroup, among all.
+    /// The thread's workgroup, in the whole launch.
     Workgroup,
 }
 
 /// An operation on one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unary {
-    /// `-a`, of a number.
+    /// `-a` of an f32 or i32.
     Negate,
-    /// `!a`, of a truth value.
+    /// `!a` of a bool.
     Not,
-    /// The square root of an f32.
-    SquareRoot,
     /// e to the power of an f32.
     Exponential,
 }
@@ -78,23 +76,23 @@ pub enum Binary {
     Subtract,
     /// Product. Integers wrap around.
     Multiply,
-    /// Quotient. An integer divided by zero is unspecified.
+    /// Quotient. Integer division by zero is unspecified.
     Divide,
-    /// Remainder of integers.
+    /// Remainder of integers. Division by zero is unspecified.
     Remainder,
-    /// The smaller.
+    /// The smaller number.
     Minimum,
-    /// The larger.
+    /// The larger number.
     Maximum,
-    /// Bits in both, or truth of both.
+    /// And of the bits of integers, or of bools.
     And,
-    /// Bits in either, or truth of either.
+    /// Or of the bits of integers, or of bools.
     Or,
-    /// Bits of integers in one of the two.
+    /// Exclusive or of the bits of integers.
     ExclusiveOr,
-    /// Bits of an integer moved up; by 32 or more, none are left.
+    /// Integer shifted left. A shift by 32 or more leaves no bit.
     ShiftLeft,
-    /// Bits of an integer moved down, keeping an i32's sign.
+    /// Integer shifted right. An i32 keeps its sign.
     ShiftRight,
 }
 
@@ -111,7 +109,7 @@ pub enum Comparison {
     LessOrEqual,
 }
 
-/// A value. The arithmetic operators build these, so kernels read as they would in Rust.
+/// A typed value. The operators `+ - * / % &` build expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
     /// A constant.
@@ -120,101 +118,41 @@ pub enum Expression {
     U32(u32),
     /// A constant.
     I32(i32),
-    /// A variable's value.
+    /// The value of a variable.
     Variable(VariableId),
-    /// Where the thread is, as a u32.
+    /// An index of the thread along an axis, a u32.
     Position(Index, Axis),
-    /// The workgroup's extent, as a u32.
+    /// The extent of the workgroup along an axis, a u32.
     WorkgroupSize(Axis),
-    /// The number of elements of a storage buffer, given at launch, as a u32.
+    /// The number of elements of a storage buffer, a u32 that the launch passes.
     Length(BufferId),
-    /// The element of a buffer at an index of u32. Halves widen to f32.
+    /// The element of a buffer at an index, a u32. Halves widen to f32.
     Load(BufferId, Box<Expression>),
     /// See [`Unary`].
     Unary(Unary, Box<Expression>),
     /// See [`Binary`].
     Binary(Binary, Box<Expression>, Box<Expression>),
-    /// See [`Comparison`].
+    /// See [`Comparison`]. The value is a bool.
     Compare(Comparison, Box<Expression>, Box<Expression>),
-    /// The second where the first is true, else the third.
+    /// The second operand if the first is true, else the third.
     Select(Box<Expression>, Box<Expression>, Box<Expression>),
     /// `a * b + c` of f32, rounded once.
     FusedMultiplyAdd(Box<Expression>, Box<Expression>, Box<Expression>),
-    /// A number of another type; from f32, rounded towards zero.
+    /// A number converted to a type. An f32 rounds towards zero.
     Cast(Type, Box<Expression>),
 }
 
 impl Expression {
-    fn unary(self, operation: Unary) -> Self {
-        Self::Unary(operation, Box::new(self))
-    }
-
-    fn binary(self, operation: Binary, other: Self) -> Self {
-        Self::Binary(operation, Box::new(self), Box::new(other))
-    }
-
-    fn compare(self, comparison: Comparison, other: impl Into<Self>) -> Self {
-        Self::Compare(comparison, Box::new(self), Box::new(other.into()))
-    }
-
     /// `self < other`
     #[must_use]
     pub fn less(self, other: impl Into<Self>) -> Self {
-        self.compare(Comparison::Less, other)
-    }
-
-    /// `self == other`
-    #[must_use]
-    pub fn equals(self, other: impl Into<Self>) -> Self {
-        self.compare(Comparison::Equal, other)
-    }
-
-    /// The smaller of the two.
-    #[must_use]
-    pub fn minimum(self, other: impl Into<Self>) -> Self {
-        self.binary(Binary::Minimum, other.into())
-    }
-
-    /// The larger of the two.
-    #[must_use]
-    pub fn maximum(self, other: impl Into<Self>) -> Self {
-        self.binary(Binary::Maximum, other.into())
-    }
-
-    /// Both true, or the bits in both.
-    #[must_use]
-    pub fn and(self, other: impl Into<Self>) -> Self {
-        self.binary(Binary::And, other.into())
-    }
-
-    /// e to this power.
-    #[must_use]
-    pub fn exponential(self) -> Self {
-        self.unary(Unary::Exponential)
-    }
-
-    /// The square root.
-    #[must_use]
-    pub fn square_root(self) -> Self {
-        self.unary(Unary::SquareRoot)
+        Self::Compare(Comparison::Less, Box::new(self), Box::new(other.into()))
     }
 
     /// `self * factor + addend`, rounded once.
     #[must_use]
     pub fn multiply_add(self, factor: impl Into<Self>, addend: impl Into<Self>) -> Self {
         Self::FusedMultiplyAdd(Box::new(self), Box::new(factor.into()), Box::new(addend.into()))
-    }
-
-    /// `self ? yes : no`
-    #[must_use]
-    pub fn select(self, yes: impl Into<Self>, no: impl Into<Self>) -> Self {
-        Self::Select(Box::new(self), Box::new(yes.into()), Box::new(no.into()))
-    }
-
-    /// This number as another type.
-    #[must_use]
-    pub fn cast(self, to: Type) -> Self {
-        Self::Cast(to, Box::new(self))
     }
 }
 
@@ -224,8 +162,8 @@ impl From<f32> for Expression {
     }
 }
 
-/// Of the integers only u32, so that a bare literal is one: indices are. An i32 is written
-/// [`Expression::I32`].
+/// The only conversion from an integer, so that a bare literal is a u32, as indices are. An i32 is
+/// written [`Expression::I32`].
 impl From<u32> for Expression {
     fn from(value: u32) -> Self {
         Self::U32(value)
@@ -244,7 +182,7 @@ macro_rules! operator {
             type Output = Self;
 
             fn $method(self, other: R) -> Self {
-                self.binary(Binary::$operation, other.into())
+                Self::Binary(Binary::$operation, Box::new(self), Box::new(other.into()))
             }
         }
     };
@@ -255,15 +193,16 @@ operator!(Sub, sub, Subtract);
 operator!(Mul, mul, Multiply);
 operator!(Div, div, Divide);
 operator!(Rem, rem, Remainder);
+operator!(BitAnd, bitand, And);
 
 impl BufferId {
-    /// The element at `index`.
+    /// The element at an index.
     #[must_use]
     pub fn at(self, index: impl Into<Expression>) -> Expression {
         Expression::Load(self, Box::new(index.into()))
     }
 
-    /// The number of elements, given at launch.
+    /// The number of elements, which the launch passes.
     #[must_use]
     pub fn length(self) -> Expression {
         Expression::Length(self)
@@ -271,7 +210,7 @@ impl BufferId {
 }
 
 impl VariableId {
-    /// The variable's value.
+    /// The value of the variable.
     #[must_use]
     pub fn value(self) -> Expression {
         self.into()

@@ -1,23 +1,21 @@
-//! What a kernel is, for the key. Every type is taken apart in full: a new part that is not written
-//! does not compile.
+//! What of a kernel reaches the key? Every type is taken apart in full, so that a new part that is
+//! not written does not compile.
+
+use std::fmt::Debug;
 
 use ptx_key::{Identity, Lanes};
 
-use crate::{
-    Access, Axis, Binary, Buffer, Comparison, Element, Expression, Index, Kernel, KernelParts,
-    Reduction, Statement, Type, Unary, Workgroup,
-};
+use crate::{Access, Buffer, Expression, Kernel, KernelParts, Statement};
 
 impl Identity for Kernel {
     fn identify(&self, lanes: &mut Lanes) {
-        let KernelParts { name, workgroup, buffers, variables, body } = self.parts();
-        let Workgroup { size, fixed } = workgroup;
+        let KernelParts { name, workgroup, fixed_workgroup, buffers, variables, body } = &**self;
         lanes.record("kernel", |lanes| {
             lanes.str(name);
-            for extent in size {
+            for extent in workgroup {
                 lanes.u64((*extent).into());
             }
-            lanes.bool(*fixed);
+            lanes.bool(*fixed_workgroup);
             lanes.record("buffers", |lanes| {
                 for buffer in buffers {
                     identify_buffer(buffer, lanes);
@@ -25,10 +23,10 @@ impl Identity for Kernel {
             });
             lanes.record("variables", |lanes| {
                 for kind in variables {
-                    lanes.str(type_name(*kind));
+                    word(kind, lanes);
                 }
             });
-            identify_block("body", body, lanes);
+            block("body", body, lanes);
         });
     }
 }
@@ -36,183 +34,110 @@ impl Identity for Kernel {
 fn identify_buffer(buffer: &Buffer, lanes: &mut Lanes) {
     let Buffer { slot, access, element, count } = buffer;
     lanes.u64((*slot).into());
-    lanes.str(match access {
-        Access::Read => "read",
-        Access::Write => "write",
-        Access::ReadWrite => "read-write",
-        Access::Workgroup => "workgroup",
-        Access::Uniform => "uniform",
-    });
-    lanes.str(match element {
-        Element::F32 => "f32",
-        Element::F16 => "f16",
-        Element::Bf16 => "bf16",
-        Element::U32 => "u32",
-        Element::I32 => "i32",
-    });
+    word(access, lanes);
+    word(element, lanes);
     match count {
-        // The size of workgroup memory is in the code. A storage length is given at launch, and is
-        // in the code only where an asynchronous copy bakes it in.
+        // The code contains the size of workgroup memory. The launch passes a storage length, and
+        // only an asynchronous copy puts it into the code.
         Some(count) if *access == Access::Workgroup => lanes.u64((*count).into()),
         Some(count) => lanes.exact_only(|exact| exact.u64((*count).into())),
-        None => lanes.exact_only(ptx_key::Encoder::absent),
+        None => lanes.exact_only(Lanes::absent),
     }
 }
 
-fn identify_block(name: &str, body: &[Statement], lanes: &mut Lanes) {
-    lanes.record(name, |lanes| {
-        for statement in body {
-            identify_statement(statement, lanes);
+/// Writes a variant without fields by its name: reordered variants keep their keys, and two variants
+/// never share one.
+fn word(variant: &dyn Debug, lanes: &mut Lanes) {
+    lanes.str(&format!("{variant:?}"));
+}
+
+/// Writes a statement or expression that has no blocks. Each `kind` has as many words, numbers and
+/// operands every time, so none is taken for another.
+fn node(
+    lanes: &mut Lanes,
+    kind: &str,
+    words: &[&dyn Debug],
+    numbers: &[u32],
+    operands: &[&Expression],
+) {
+    lanes.record(kind, |lanes| {
+        for variant in words {
+            word(variant, lanes);
+        }
+        for number in numbers {
+            lanes.u64((*number).into());
+        }
+        for operand in operands {
+            expression(operand, lanes);
         }
     });
 }
 
-fn identify_statement(statement: &Statement, lanes: &mut Lanes) {
+fn block(name: &str, body: &[Statement], lanes: &mut Lanes) {
+    lanes.record(name, |lanes| {
+        for inner in body {
+            statement(inner, lanes);
+        }
+    });
+}
+
+fn statement(statement: &Statement, lanes: &mut Lanes) {
     match statement {
-        Statement::Assign(variable, value) => lanes.record("assign", |lanes| {
-            lanes.u64(variable.0.into());
-            identify_expression(value, lanes);
-        }),
-        Statement::Store { buffer, index, value } => lanes.record("store", |lanes| {
-            lanes.u64(buffer.0.into());
-            identify_expression(index, lanes);
-            identify_expression(value, lanes);
-        }),
-        Statement::AtomicAdd { buffer, index, value } => lanes.record("atomic-add", |lanes| {
-            lanes.u64(buffer.0.into());
-            identify_expression(index, lanes);
-            identify_expression(value, lanes);
-        }),
+        Statement::Assign(variable, value) => node(lanes, "assign", &[], &[variable.0], &[value]),
+        Statement::Store { buffer, index, value } => {
+            node(lanes, "store", &[], &[buffer.0], &[index, value]);
+        }
+        Statement::AtomicAdd { buffer, index, value } => {
+            node(lanes, "atomic-add", &[], &[buffer.0], &[index, value]);
+        }
         Statement::If { condition, then, otherwise } => lanes.record("if", |lanes| {
-            identify_expression(condition, lanes);
-            identify_block("then", then, lanes);
-            identify_block("otherwise", otherwise, lanes);
+            expression(condition, lanes);
+            block("then", then, lanes);
+            block("otherwise", otherwise, lanes);
         }),
         Statement::For { variable, from, to, step, body } => lanes.record("for", |lanes| {
-            lanes.u64(variable.0.into());
-            identify_expression(from, lanes);
-            identify_expression(to, lanes);
-            lanes.u64((*step).into());
-            identify_block("body", body, lanes);
+            node(lanes, "range", &[], &[variable.0, *step], &[from, to]);
+            block("body", body, lanes);
         }),
-        Statement::Barrier => lanes.str("barrier"),
-        Statement::Reduce { variable, reduction, value } => lanes.record("reduce", |lanes| {
-            lanes.u64(variable.0.into());
-            lanes.str(match reduction {
-                Reduction::Sum => "sum",
-                Reduction::Maximum => "maximum",
-            });
-            identify_expression(value, lanes);
-        }),
+        Statement::Barrier => node(lanes, "barrier", &[], &[], &[]),
+        Statement::Reduce { variable, reduction, value } => {
+            node(lanes, "reduce", &[reduction], &[variable.0], &[value]);
+        }
         Statement::AsyncCopy { destination, destination_index, source, source_index } => {
-            lanes.record("async-copy", |lanes| {
-                lanes.u64(destination.0.into());
-                identify_expression(destination_index, lanes);
-                lanes.u64(source.0.into());
-                identify_expression(source_index, lanes);
-            });
+            let indices = [destination_index, source_index];
+            node(lanes, "async-copy", &[], &[destination.0, source.0], &indices);
         }
-        Statement::AsyncCommit => lanes.str("async-commit"),
-        Statement::AsyncWait(groups) => {
-            lanes.record("async-wait", |lanes| lanes.u64((*groups).into()));
-        }
+        Statement::AsyncCommit => node(lanes, "async-commit", &[], &[], &[]),
+        Statement::AsyncWait(groups) => node(lanes, "async-wait", &[], &[*groups], &[]),
     }
 }
 
-fn identify_expression(expression: &Expression, lanes: &mut Lanes) {
-    let group = |lanes: &mut Lanes, name, operands: &[&Expression]| {
-        lanes.record(name, |lanes| {
-            for operand in operands {
-                identify_expression(operand, lanes);
-            }
-        });
-    };
+fn expression(expression: &Expression, lanes: &mut Lanes) {
     match expression {
         // By bits: -0.0 and 0.0 are different code.
-        Expression::F32(value) => lanes.record("f32", |lanes| lanes.u64(value.to_bits().into())),
-        Expression::U32(value) => lanes.record("u32", |lanes| lanes.u64((*value).into())),
-        Expression::I32(value) => lanes.record("i32", |lanes| lanes.i64((*value).into())),
-        Expression::Variable(id) => lanes.record("variable", |lanes| lanes.u64(id.0.into())),
-        Expression::Position(index, axis) => lanes.record("position", |lanes| {
-            lanes.str(match index {
-                Index::Global => "global",
-                Index::Local => "local",
-                Index::Workgroup => "workgroup",
-            });
-            lanes.str(axis_name(*axis));
-        }),
-        Expression::WorkgroupSize(axis) => {
-            lanes.record("workgroup-size", |lanes| lanes.str(axis_name(*axis)));
+        Expression::F32(value) => node(lanes, "f32", &[], &[value.to_bits()], &[]),
+        Expression::U32(value) => node(lanes, "u32", &[], &[*value], &[]),
+        Expression::I32(value) => node(lanes, "i32", &[], &[value.cast_unsigned()], &[]),
+        Expression::Variable(id) => node(lanes, "variable", &[], &[id.0], &[]),
+        Expression::Position(index, axis) => node(lanes, "position", &[index, axis], &[], &[]),
+        Expression::WorkgroupSize(axis) => node(lanes, "workgroup-size", &[axis], &[], &[]),
+        Expression::Length(buffer) => node(lanes, "length", &[], &[buffer.0], &[]),
+        Expression::Load(buffer, index) => node(lanes, "load", &[], &[buffer.0], &[index]),
+        Expression::Unary(operation, operand) => {
+            node(lanes, "unary", &[operation], &[], &[operand]);
         }
-        Expression::Length(buffer) => lanes.record("length", |lanes| lanes.u64(buffer.0.into())),
-        Expression::Load(buffer, index) => lanes.record("load", |lanes| {
-            lanes.u64(buffer.0.into());
-            identify_expression(index, lanes);
-        }),
-        Expression::Unary(operation, operand) => group(lanes, unary_name(*operation), &[operand]),
         Expression::Binary(operation, left, right) => {
-            group(lanes, binary_name(*operation), &[left, right]);
+            node(lanes, "binary", &[operation], &[], &[left, right]);
         }
         Expression::Compare(comparison, left, right) => {
-            group(lanes, comparison_name(*comparison), &[left, right]);
+            node(lanes, "compare", &[comparison], &[], &[left, right]);
         }
-        Expression::Select(condition, yes, no) => group(lanes, "select", &[condition, yes, no]),
-        Expression::FusedMultiplyAdd(a, b, c) => group(lanes, "fused-multiply-add", &[a, b, c]),
-        Expression::Cast(to, operand) => lanes.record("cast", |lanes| {
-            lanes.str(type_name(*to));
-            identify_expression(operand, lanes);
-        }),
-    }
-}
-
-const fn type_name(kind: Type) -> &'static str {
-    match kind {
-        Type::F32 => "f32",
-        Type::U32 => "u32",
-        Type::I32 => "i32",
-        Type::Bool => "bool",
-    }
-}
-
-const fn axis_name(axis: Axis) -> &'static str {
-    match axis {
-        Axis::X => "x",
-        Axis::Y => "y",
-        Axis::Z => "z",
-    }
-}
-
-const fn unary_name(operation: Unary) -> &'static str {
-    match operation {
-        Unary::Negate => "negate",
-        Unary::Not => "not",
-        Unary::SquareRoot => "square-root",
-        Unary::Exponential => "exponential",
-    }
-}
-
-const fn binary_name(operation: Binary) -> &'static str {
-    match operation {
-        Binary::Add => "add",
-        Binary::Subtract => "subtract",
-        Binary::Multiply => "multiply",
-        Binary::Divide => "divide",
-        Binary::Remainder => "remainder",
-        Binary::Minimum => "minimum",
-        Binary::Maximum => "maximum",
-        Binary::And => "and",
-        Binary::Or => "or",
-        Binary::ExclusiveOr => "exclusive-or",
-        Binary::ShiftLeft => "shift-left",
-        Binary::ShiftRight => "shift-right",
-    }
-}
-
-const fn comparison_name(comparison: Comparison) -> &'static str {
-    match comparison {
-        Comparison::Equal => "equal",
-        Comparison::NotEqual => "not-equal",
-        Comparison::Less => "less",
-        Comparison::LessOrEqual => "less-or-equal",
+        Expression::Select(condition, yes, no) => {
+            node(lanes, "select", &[], &[], &[condition, yes, no]);
+        }
+        Expression::FusedMultiplyAdd(a, b, c) => {
+            node(lanes, "fused-multiply-add", &[], &[], &[a, b, c]);
+        }
+        Expression::Cast(to, operand) => node(lanes, "cast", &[to], &[], &[operand]),
     }
 }

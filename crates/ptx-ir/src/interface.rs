@@ -1,83 +1,74 @@
-//! How a lowered kernel is launched: what the emitter declares and a launcher passes.
+//! How is a lowered kernel launched?
 
 use ptx_key::{Configuration, Feature};
 
-use crate::{Access, Kernel, LowerError, check};
+use crate::check::check_workgroup;
+use crate::{Access, Kernel, LowerError};
 
-/// One parameter of the entry, in order.
+/// A parameter of the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
     /// The address (u64) of the buffer bound to this slot.
     Address(u32),
     /// The number of elements (u32) of the buffer bound to this slot.
     Length(u32),
-    /// The number of workgroups (u32) to be done in x, where workgroups are persistent.
+    /// The number of workgroups (u32) that the work has in x. Only persistent workgroups take it.
     WorkgroupsX,
-    /// The same in y.
+    /// The number of workgroups (u32) that the work has in y. Only persistent workgroups take it.
     WorkgroupsY,
 }
 
-/// What a launcher needs to know of a lowered kernel beside its text.
+/// What a launch needs to know beside the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// The entry's name.
+    /// The name of the entry.
     pub entry: String,
-    /// Threads of a workgroup in x, y and z.
+    /// The threads of a workgroup in x, y and z.
     pub workgroup: [u32; 3],
-    /// The entry's parameters.
+    /// The parameters of the entry, in order.
     pub parameters: Vec<Parameter>,
-    /// Whether any number of workgroups (in x alone) does the work of all.
+    /// True if the launch may use fewer workgroups than the work has, along x alone.
     pub persistent: bool,
 }
 
 impl Interface {
-    /// The interface of `kernel` as `configuration` lowers it.
+    /// Computes the interface of `kernel` under `configuration`.
     ///
     /// # Errors
     ///
-    /// [`LowerError`] where the dispatch policy asks for a workgroup that cannot be.
+    /// [`LowerError::Configuration`] if the kernel does not allow the workgroup override of the
+    /// dispatch policy.
     pub fn of(kernel: &Kernel, configuration: &Configuration) -> Result<Self, LowerError> {
-        let parts = kernel.parts();
-        let workgroup = match configuration.policy.workgroup_override {
-            None => parts.workgroup.size,
-            Some(size) if size == parts.workgroup.size => size,
-            Some(size) if parts.workgroup.fixed => {
-                return Err(LowerError::Configuration {
-                    kernel: parts.name.clone(),
-                    what: format!(
-                        "it is written for workgroups of {:?}, and the dispatch policy asks for \
-                         {size:?}; leave the override out",
-                        parts.workgroup.size
-                    ),
-                });
-            }
-            Some(size) => {
-                // Along an axis that the kernel does not use, every thread would do it all again.
-                let mut extents = parts.workgroup.size.iter().zip(size);
-                if extents.any(|(own, asked)| *own == 1 && asked != 1) {
-                    return Err(LowerError::Configuration {
-                        kernel: parts.name.clone(),
-                        what: format!(
-                            "its workgroups of {:?} are overridden by {size:?}; an extent of 1 \
-                             must stay 1",
-                            parts.workgroup.size
-                        ),
-                    });
-                }
-                size
-            }
-        };
-        check::check_workgroup(&parts.name, workgroup)?;
-        let mut bound: Vec<_> =
-            parts.buffers.iter().filter(|it| it.access != Access::Workgroup).collect();
-        bound.sort_by_key(|buffer| buffer.slot);
-        let addresses = bound.iter().map(|buffer| Parameter::Address(buffer.slot));
-        let lengths = bound.iter().map(|buffer| Parameter::Length(buffer.slot));
+        let workgroup = configuration.policy.workgroup_override.unwrap_or(kernel.workgroup);
+        check_override(kernel, workgroup)
+            .map_err(|what| LowerError::Configuration { kernel: kernel.name.clone(), what })?;
+        let bound = kernel.buffers.iter().filter(|buffer| buffer.access != Access::Workgroup);
+        let mut slots: Vec<_> = bound.map(|buffer| buffer.slot).collect();
+        slots.sort_unstable();
+        let addresses = slots.iter().copied().map(Parameter::Address);
+        let lengths = slots.iter().copied().map(Parameter::Length);
         let mut parameters: Vec<_> = addresses.chain(lengths).collect();
         let persistent = configuration.features.contains(Feature::PersistentThread);
         if persistent {
             parameters.extend([Parameter::WorkgroupsX, Parameter::WorkgroupsY]);
         }
-        Ok(Self { entry: parts.name.clone(), workgroup, parameters, persistent })
+        Ok(Self { entry: kernel.name.clone(), workgroup, parameters, persistent })
     }
+}
+
+fn check_override(kernel: &Kernel, size: [u32; 3]) -> Result<(), String> {
+    let own = kernel.workgroup;
+    if size != own && kernel.fixed_workgroup {
+        return Err(format!(
+            "it works only with workgroups of {own:?}, not {size:?}; remove the override from the \
+             dispatch policy"
+        ));
+    }
+    // Along an axis that the kernel does not use, more threads would do the same work again.
+    if own.iter().zip(size).any(|(own, asked)| *own == 1 && asked != 1) {
+        return Err(format!(
+            "{size:?} overrides its workgroups of {own:?}; an extent of 1 must stay 1"
+        ));
+    }
+    check_workgroup(size)
 }

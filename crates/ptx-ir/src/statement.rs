@@ -1,88 +1,88 @@
-//! Statements: what a thread does.
+//! What can a thread do?
 
 use crate::{BufferId, Expression, VariableId};
 
-/// How a workgroup's values become one.
+/// How the values of a workgroup's threads become one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reduction {
-    /// Their sum.
+    /// The sum.
     Sum,
-    /// The largest.
+    /// The largest value.
     Maximum,
 }
 
-/// What a thread does next.
+/// One step of a thread.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
     /// Gives a variable a value of its type.
     Assign(VariableId, Expression),
-    /// Writes an element of a buffer. An f32 narrows to a half where the buffer holds halves.
+    /// Writes an element of a buffer. An f32 narrows if the buffer holds halves.
     Store {
         /// The buffer.
         buffer: BufferId,
-        /// The element, a u32.
+        /// The index of the element, a u32.
         index: Expression,
         /// The value.
         value: Expression,
     },
-    /// Adds to an element of a buffer of f32, u32 or i32, as one step.
+    /// Adds atomically to an element of a buffer of f32, u32 or i32.
     AtomicAdd {
         /// The buffer.
         buffer: BufferId,
-        /// The element, a u32.
+        /// The index of the element, a u32.
         index: Expression,
-        /// What is added.
+        /// The addend.
         value: Expression,
     },
-    /// Goes on in one of two ways.
+    /// Runs one of two blocks.
     If {
-        /// A truth value.
+        /// A bool.
         condition: Expression,
-        /// What is done where it is true.
+        /// Runs if the condition is true.
         then: Vec<Statement>,
-        /// What is done where it is not.
+        /// Runs if the condition is false.
         otherwise: Vec<Statement>,
     },
-    /// Counts a u32 variable up. All bounds are taken once, before the first turn.
+    /// Runs a block for each value of a u32 variable. Both bounds are computed once, before the
+    /// first iteration.
     For {
         /// The variable.
         variable: VariableId,
-        /// Its first value.
+        /// The first value.
         from: Expression,
-        /// The value that it stays below.
+        /// The bound that the variable stays below.
         to: Expression,
-        /// What is added after each turn; not zero.
+        /// The increment after each iteration. Not zero.
         step: u32,
-        /// What is done in each turn.
+        /// Runs in each iteration.
         body: Vec<Statement>,
     },
-    /// Waits for every thread of the workgroup, which all must come here.
+    /// Waits for all threads of the workgroup. All must reach it.
     Barrier,
-    /// Gives a variable what the values of all threads of the workgroup make together. All must
-    /// come here.
+    /// Combines the values of all threads of the workgroup in a variable of each. All must reach it.
     Reduce {
-        /// The variable: an f32.
+        /// The variable, an f32.
         variable: VariableId,
-        /// How.
+        /// How the values combine.
         reduction: Reduction,
-        /// This thread's value.
+        /// The value of this thread.
         value: Expression,
     },
-    /// Begins to copy one four-byte element from a storage buffer to a workgroup buffer. Beyond the
-    /// source's end it is a zero. Where the source's count is known and copies are asynchronous,
-    /// the count becomes a part of the code.
+    /// Starts to copy one four-byte element from a storage buffer to a workgroup buffer. Past the
+    /// end of the source it copies a zero. If the count of the source is known and copies are
+    /// asynchronous, the code contains the count.
     AsyncCopy {
         /// The workgroup buffer.
         destination: BufferId,
-        /// The element there, a u32.
+        /// The index in the workgroup buffer, a u32.
         destination_index: Expression,
         /// The storage buffer.
         source: BufferId,
-        /// The element there, a u32.
+        /// The index in the storage buffer, a u32.
         source_index: Expression,
     },
-    /// Makes a group of the copies that were begun since the last one.
+    /// Groups the copies that started since the last group.
     AsyncCommit,
-    /// Waits until at most this many of the thread's groups, the last ones, are under way.
+    /// Waits until at most this many of the thread's last groups are unfinished.
     AsyncWait(u32),
 }

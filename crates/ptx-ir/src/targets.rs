@@ -1,10 +1,10 @@
-//! What targets there are, and since which PTX ISA version.
+//! Since which PTX ISA version does a target exist?
 
 use ptx_key::{PtxIsa, Target, Variant};
 
 use crate::LowerError;
 
-/// A target's number, the oldest ISA version that knows it, and the same for its variants.
+/// A target's number, and the oldest ISA versions that know it, its variant `a` and its variant `f`.
 ///
 /// Source: the table "PTX Release History" of NVIDIA's *PTX ISA* manual.
 struct Row(u16, PtxIsa, Option<PtxIsa>, Option<PtxIsa>);
@@ -24,18 +24,18 @@ const TARGETS: [Row; 15] = [
     Row(89, isa(7, 8), None, None),
     Row(90, isa(7, 8), Some(isa(8, 0)), None),
     Row(100, isa(8, 6), Some(isa(8, 6)), Some(isa(8, 8))),
+    Row(101, isa(8, 6), Some(isa(8, 6)), Some(isa(8, 8))),
     Row(103, isa(8, 8), Some(isa(8, 8)), Some(isa(8, 8))),
     Row(110, isa(9, 0), Some(isa(9, 0)), Some(isa(9, 0))),
     Row(120, isa(8, 7), Some(isa(8, 7)), Some(isa(8, 8))),
     Row(121, isa(8, 8), Some(isa(8, 8)), Some(isa(8, 8))),
-    Row(101, isa(8, 6), Some(isa(8, 6)), Some(isa(8, 8))),
 ];
 
 /// The oldest PTX ISA version that knows `target`.
 ///
 /// # Errors
 ///
-/// [`LowerError::Target`] for a target that this emitter does not know.
+/// [`LowerError::Target`] if the emitter does not know the target.
 pub fn oldest_isa(target: Target) -> Result<PtxIsa, LowerError> {
     let row = TARGETS.iter().find(|row| row.0 == target.number());
     let oldest = row.and_then(|row| match target.variant() {
@@ -47,15 +47,10 @@ pub fn oldest_isa(target: Target) -> Result<PtxIsa, LowerError> {
 }
 
 fn known() -> String {
-    let mut names: Vec<(u16, String)> = Vec::new();
-    for Row(number, _, arch, family) in &TARGETS {
-        let letters = match (arch, family) {
-            (None, _) => "",
-            (Some(_), None) => "[a]",
-            (Some(_), Some(_)) => "[a|f]",
-        };
-        names.push((*number, format!("sm_{number}{letters}")));
-    }
-    names.sort();
-    names.into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(", ")
+    let names = TARGETS.iter().map(|Row(number, _, arch, family)| match (arch, family) {
+        (None, _) => format!("sm_{number}"),
+        (Some(_), None) => format!("sm_{number}[a]"),
+        (Some(_), Some(_)) => format!("sm_{number}[a|f]"),
+    });
+    names.collect::<Vec<_>>().join(", ")
 }

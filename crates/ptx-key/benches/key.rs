@@ -1,8 +1,8 @@
-//! What a key costs: the configuration's part, and the program's by its size.
+//! What does a key cost for a configuration, and for a program by its size?
 //!
 //! `cargo bench -p ptx-key --bench key` prints the median of eleven rounds, in nanoseconds.
 
-#![allow(missing_docs, reason = "a program of its own")]
+#![allow(missing_docs, reason = "a benchmark has no public API")]
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,16 +13,16 @@ use ptx_key::{
 };
 
 const ROUNDS: usize = 11;
-/// Bytes that one statement of a [`Statements`] writes into a lane.
+/// Bytes that one statement of [`Statements`] writes to a lane.
 const STATEMENT: usize = 57;
 
-/// A program in many small tokens, as a walk of an IR writes them.
+/// A program of many small tokens, as a walk of an IR writes them.
 struct Statements(usize);
 
 impl Identity for Statements {
     fn identify(&self, lanes: &mut Lanes) {
         for number in 0..self.0 as u64 {
-            // Opening 14, then 9, 13, 9 and 11, closing 1.
+            // The open token has 14 bytes, the values 9, 13, 9 and 11, the close token 1.
             lanes.record("store", |lanes| {
                 lanes.u64(number);
                 lanes.str("f32x");
@@ -33,7 +33,7 @@ impl Identity for Statements {
     }
 }
 
-/// A program that is one text.
+/// A program of one text.
 struct Text(String);
 
 impl Identity for Text {
@@ -42,7 +42,7 @@ impl Identity for Text {
     }
 }
 
-/// Nanoseconds a call, the median of rounds of about two milliseconds.
+/// Nanoseconds for one call: the median of rounds of about two milliseconds.
 fn nanoseconds<T>(mut call: impl FnMut() -> T) -> f64 {
     let start = Instant::now();
     black_box(call());
@@ -76,16 +76,18 @@ fn main() -> Result<(), KeyError> {
         .content("cuda_fp16.h", Digest::of_bytes(b"header"));
     let with_toolchain = Configuration { toolchain: Some(toolchain), ..plain.clone() };
 
-    println!("| what | ns |\n| --- | --- |");
+    println!("| step | ns |\n| --- | --- |");
     for (name, configuration) in [("plain", &plain), ("with a toolchain", &with_toolchain)] {
         let cost = nanoseconds(|| KeyBuilder::new(configuration));
         println!("| digest a configuration, {name} | {cost:.0} |");
     }
     let keys = KeyBuilder::new(&plain)?;
-    let digests = ProgramDigests::of(&Statements(1));
-    println!("| key of digested lanes | {:.0} |", nanoseconds(|| keys.key_of(&digests)));
+    let digests = ProgramDigests::from(&Statements(1));
+    println!("| key of program digests | {:.0} |", nanoseconds(|| keys.key(digests)));
 
-    println!("\n| program | size of a lane | ns a key | ns a KB |\n| --- | --- | --- | --- |");
+    println!(
+        "\n| program | size of a lane | ns for a key | ns for a KB |\n| --- | --- | --- | --- |"
+    );
     // 4, 20 and 877 KB are the smallest, median and largest of the corpus.
     for kilobytes in [1_u32, 4, 20, 877] {
         let bytes = kilobytes as usize * 1024;
@@ -95,7 +97,7 @@ fn main() -> Result<(), KeyError> {
         for (name, cost) in [
             ("statements", nanoseconds(|| keys.key(&statements))),
             ("statements, normalized lane alone", {
-                nanoseconds(|| keys.key_of(&ProgramDigests::normalized_of(&statements)))
+                nanoseconds(|| keys.key(ProgramDigests::normalized_of(&statements)))
             }),
             ("one text", nanoseconds(|| keys.key(&text))),
         ] {

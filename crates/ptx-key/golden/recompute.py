@@ -1,9 +1,9 @@
-"""Recomputes golden/vectors.json from ENCODING.md, with nothing of ptx-key.
+"""Recomputes golden/vectors.json from ENCODING.md, without ptx-key.
 
     python3 recompute.py            compares, and exits with 1 on any difference
-    python3 recompute.py --write    fills in what is expected, for a vector that was added
+    python3 recompute.py --write    adds the expected values of a new vector
 
-An expected value that is there already is never changed: keys of one encoding version are final.
+It never changes an existing expected value: keys of one encoding version are final.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ def named_value(value):
 
 
 def program(tokens, exact):
-    """One lane's tokens. Numbers that JSON would round are written as strings."""
+    """Encodes the tokens of one lane. Numbers that JSON would round are strings."""
     out = b""
     for kind, *content in tokens:
         if kind == "exact_only":
@@ -173,7 +173,7 @@ def lowering(vector):
     }
 
 
-def folder(vector):
+def directory(vector):
     ordered = sorted(vector["files"].items(), key=lambda item: item[0].encode("utf-8"))
     contents = (
         text(path) + digest(hashlib.sha256(bytes.fromhex(content)).hexdigest())
@@ -186,7 +186,7 @@ def main():
     write = "--write" in sys.argv
     vectors = json.loads(VECTORS.read_text(encoding="utf-8"))
     total = wrong = 0
-    for kind, recompute in (("lowerings", lowering), ("folders", folder)):
+    for kind, recompute in (("lowerings", lowering), ("folders", directory)):
         for vector in vectors[kind]:
             found = recompute(vector)
             expected = vector.setdefault("expected", {})

@@ -1,129 +1,105 @@
-//! From a program and its configuration to a key: every field is digested under its name, the
-//! named digests are digested in turn.
+//! How do a program and a configuration become a key?
+//!
+//! Each field of the configuration is digested under its name. The digest of these named digests
+//! and the digests of the program's lanes make the key.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use crate::encoding::Domain;
+use crate::encoding::{Domain, hash};
+use crate::trace::TraceField;
 use crate::{
-    Configuration, Contract, Digest, DispatchPolicy, Encoder, FeatureFlags, Identity, KeyError,
-    KeyTrace, ProgramDigests, PtxKey, Toolchain, TraceField,
+    CompilerOption, Configuration, Contract, Digest, DispatchPolicy, FeatureFlags, KeyError,
+    KeyTrace, Lanes, ProgramDigests, PtxKey, Toolchain,
 };
 
-/// Makes the keys of one configuration.
+/// Computes the keys of one configuration.
 ///
-/// The configuration is digested once, here. A key then costs one walk of the program and one
-/// short hash, with no allocation.
+/// Create one for each configuration and keep it: [`new`](Self::new) digests the configuration, so
+/// that a key costs one walk of the program and one short hash, without an allocation. A
+/// [`KeyTrace`] is not needed for a key: ask for it when a program is really lowered.
 ///
-/// ```
-/// use ptx_key::*;
-///
-/// struct Saxpy;
-/// impl Identity for Saxpy {
-///     fn identify(&self, lanes: &mut Lanes) { lanes.str("saxpy"); }
-/// }
-///
-/// let mut configuration = Configuration {
-///     contract: Contract::new("my-back-end", 3),
-///     target: "sm_90a".parse()?,
-///     isa: "8.0".parse()?,
-///     subgroup_size: 32,
-///     policy: DispatchPolicy::default(),
-///     features: FeatureFlags::of([Feature::SubgroupOps]),
-///     toolchain: None,
-/// };
-/// let key = KeyBuilder::new(&configuration)?.key(&Saxpy);
-///
-/// configuration.policy.ulp_budget = Some(2);
-/// let precise = KeyBuilder::new(&configuration)?;
-/// assert_ne!(precise.key(&Saxpy), key);
-/// # Ok::<(), KeyError>(())
-/// ```
+/// Both methods take `&program` for any [`Identity`](crate::Identity), or its [`ProgramDigests`].
 #[derive(Clone, Debug)]
 pub struct KeyBuilder {
-    configuration: Vec<TraceField>,
+    /// Sorted by name, each name once.
+    configuration: Arc<[TraceField]>,
     digest: Digest,
 }
 
 impl KeyBuilder {
-    /// Digests every field of `configuration`.
+    /// Digests every field of a configuration.
     ///
     /// # Errors
     ///
-    /// [`KeyError::Unkeyable`] when the toolchain has no fingerprint: such a request is lowered
-    /// and not kept.
+    /// [`KeyError::Unkeyable`] if the toolchain has no fingerprint. Lower such a program without
+    /// the cache.
     pub fn new(configuration: &Configuration) -> Result<Self, KeyError> {
         let mut fields = configuration_fields(configuration)?;
         fields.sort_by(|a, b| a.name.cmp(&b.name));
-        let digest = configuration_digest(&fields);
-        Ok(Self { configuration: fields, digest })
+        Ok(Self { digest: configuration_digest(&fields), configuration: fields.into() })
     }
 
-    /// The key of `program` under this configuration.
-    pub fn key<P: Identity + ?Sized>(&self, program: &P) -> PtxKey {
-        self.key_of(&ProgramDigests::of(program))
+    /// Computes the key of a program under this configuration.
+    pub fn key(&self, program: impl Into<ProgramDigests>) -> PtxKey {
+        ptx_key(&program.into(), &self.digest)
     }
 
-    /// The key of a program whose lanes are digested already.
-    pub fn key_of(&self, program: &ProgramDigests) -> PtxKey {
-        ptx_key(program, &self.digest)
-    }
-
-    /// The key's parts, a digest for each named field, to keep with the artifact: they explain a
-    /// later miss.
-    pub fn trace<P: Identity + ?Sized>(&self, program: &P) -> KeyTrace {
-        self.trace_of(ProgramDigests::of(program))
-    }
-
-    /// The trace of a program whose lanes are digested already.
-    pub fn trace_of(&self, program: ProgramDigests) -> KeyTrace {
-        KeyTrace::new(program, self.configuration.clone())
+    /// Collects the parts of a program's key, to store with its artifact.
+    pub fn trace(&self, program: impl Into<ProgramDigests>) -> KeyTrace {
+        KeyTrace { program: program.into(), configuration: Arc::clone(&self.configuration) }
     }
 }
 
-/// The key that these parts make. A key trace holds the same parts, so it can be checked against
-/// its key.
-pub(crate) fn ptx_key(program: &ProgramDigests, configuration: &Digest) -> PtxKey {
-    let mut key = Encoder::new(Domain::Ptx);
-    // mutation:begin
-    key.digest(&program.normalized);
-    exact_lane(&mut key, program.exact.as_ref());
-    key.digest(configuration);
-    // mutation:end
-    PtxKey::from_bytes(*key.finish().as_bytes())
+// Here and not in `trace.rs`, so that one file says how parts become a key.
+impl KeyTrace {
+    /// Computes the key of these parts.
+    pub fn key(&self) -> PtxKey {
+        ptx_key(&self.program, &configuration_digest(&self.configuration))
+    }
 }
 
-fn exact_lane(key: &mut Encoder, exact: Option<&Digest>) {
+fn ptx_key(program: &ProgramDigests, configuration: &Digest) -> PtxKey {
+    let digest = hash(Domain::Ptx, |key| {
+        // mutation:begin
+        key.digest(&program.normalized);
+        exact_lane(key, program.exact.as_ref());
+        key.digest(configuration);
+        // mutation:end
+    });
+    PtxKey::from_bytes(*digest.as_bytes())
+}
+
+fn exact_lane(key: &mut Lanes, exact: Option<&Digest>) {
     match exact {
         Some(exact) => key.digest(exact),
         None => key.absent(),
     }
 }
 
-/// Digests fields that are sorted by name.
-pub(crate) fn configuration_digest(fields: &[TraceField]) -> Digest {
-    let mut all = Encoder::new(Domain::Configuration);
-    for TraceField { name, digest } in fields {
-        all.str(name);
-        all.digest(digest);
-    }
-    all.finish()
+/// `fields` must be sorted by name.
+fn configuration_digest(fields: &[TraceField]) -> Digest {
+    hash(Domain::Configuration, |configuration| {
+        for TraceField { name, digest } in fields {
+            configuration.str(name);
+            configuration.digest(digest);
+        }
+    })
 }
 
-fn field(name: impl Into<Cow<'static, str>>, content: impl FnOnce(&mut Encoder)) -> TraceField {
-    let mut encoder = Encoder::new(Domain::Field);
-    content(&mut encoder);
-    TraceField { name: name.into(), digest: encoder.finish() }
+fn field(name: impl Into<Cow<'static, str>>, value: impl FnOnce(&mut Lanes)) -> TraceField {
+    TraceField { name: name.into(), digest: hash(Domain::Field, value) }
 }
 
 fn configuration_fields(configuration: &Configuration) -> Result<Vec<TraceField>, KeyError> {
-    // Each type is taken apart in full: a new part that is not digested does not compile.
+    // Each type is destructured in full: a new part that is not digested does not compile.
     let Configuration { contract, target, isa, subgroup_size, policy, features, toolchain } =
         configuration;
     let Contract { name, version } = contract;
-    let DispatchPolicy { ulp_budget, workgroup_override, named: policies } = policy;
-    let FeatureFlags { known, named: own_features } = features;
+    let DispatchPolicy { ulp_budget, workgroup_override, named: named_policies } = policy;
+    let FeatureFlags { known, named: named_features } = features;
     let mut fields = Vec::with_capacity(16);
-    // `cargo xtask mutation` deletes each statement between these marks and expects a failing test.
+    // `cargo xtask mutation` deletes each statement between these marks and expects a test to fail.
     // mutation:begin
     fields.push(field("contract/name", |field| field.str(name)));
     fields.push(field("contract/version", |field| field.u64((*version).into())));
@@ -135,15 +111,15 @@ fn configuration_fields(configuration: &Configuration) -> Result<Vec<TraceField>
         None => field.absent(),
     }));
     fields.push(field("policy/workgroup_override", |field| match workgroup_override {
-        Some([x, y, z]) => {
-            field.u64((*x).into());
-            field.u64((*y).into());
-            field.u64((*z).into());
+        Some(extents) => {
+            for extent in extents {
+                field.u64((*extent).into());
+            }
         }
         None => field.absent(),
     }));
     fields.extend(
-        policies.iter().map(|(name, value)| {
+        named_policies.iter().map(|(name, value)| {
             field(format!("policy/named/{name}"), |field| value.encode(field))
         }),
     );
@@ -153,7 +129,7 @@ fn configuration_fields(configuration: &Configuration) -> Result<Vec<TraceField>
             .map(|feature| field(format!("feature/{}", feature.name()), |field| field.bool(true))),
     );
     fields.extend(
-        own_features
+        named_features
             .iter()
             .map(|name| field(format!("feature/named/{name}"), |field| field.bool(true))),
     );
@@ -173,23 +149,21 @@ fn toolchain_fields(toolchain: &Toolchain, fields: &mut Vec<TraceField>) -> Resu
     fields.push(field("toolchain/name", |field| field.str(name)));
     fields.push(field("toolchain/version", |field| field.str(version)));
     fields.push(field("toolchain/fingerprint", |field| field.digest(fingerprint)));
-    fields.push(field("toolchain/options", |field| {
-        for option in ordered {
-            option.encode(field);
-        }
-    }));
+    fields.push(field("toolchain/options", |field| encode_options(ordered, field)));
     fields.extend(unordered.iter().map(|(name, options)| {
-        field(format!("toolchain/option/{name}"), |field| {
-            for option in options {
-                option.encode(field);
-            }
-        })
+        field(format!("toolchain/option/{name}"), |field| encode_options(options, field))
     }));
     fields.extend(contents.iter().map(|(name, digest)| {
         field(format!("toolchain/content/{name}"), |field| field.digest(digest))
     }));
     // mutation:end
     Ok(())
+}
+
+fn encode_options(options: &[CompilerOption], field: &mut Lanes) {
+    for option in options {
+        option.encode(field);
+    }
 }
 
 #[cfg(test)]

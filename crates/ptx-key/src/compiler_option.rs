@@ -1,20 +1,21 @@
-//! One option of a compiler, as far as it is identity: never a path.
+//! When is an option of a compiler identity? When it names no file.
 
 use crate::named_files::names_files;
-use crate::{Digest, Encoder, KeyError};
+use crate::{Digest, KeyError, Lanes};
 
-/// An option: its name, and its value where it has one.
+/// An option of a compiler: its name, and its value if it has one.
 ///
-/// An option that reads files is refused unless the caller gives a digest of what they hold. The
-/// refusal knows the options of nvcc, NVRTC, clang and gcc that do, wherever they stand in a word,
-/// and every value that looks like a path or a file's name. It cannot know those of another tool:
-/// give them by [`reading`](Self::reading). A value that only looks like a path can be given so
-/// too, by [`Digest::of_bytes`] of itself. An option that only says where output goes is no
-/// identity: leave it out.
+/// An option that reads files is refused, because the key would not cover their content. Pass it
+/// with [`reading`](Self::reading) and a digest of the content. The check knows the options of
+/// nvcc, NVRTC, clang and gcc that read files, anywhere in a word, and every value that looks like
+/// a path or a file name. It cannot know the options of another tool. A value that only looks like
+/// a path can be passed with [`reading`](Self::reading) and [`Digest::of_bytes`] of the value.
 ///
-/// What reaches a compiler by another way is not an option: environment variables
-/// (`NVCC_APPEND_FLAGS`, `CPATH`), `nvcc.profile`, headers beside the source. Give those that
-/// count to [`Toolchain::content`](crate::Toolchain::content).
+/// Leave out an option that only says where output goes.
+///
+/// Environment variables (`NVCC_APPEND_FLAGS`, `CPATH`), `nvcc.profile` and headers beside the
+/// source are not options. Pass those that count to
+/// [`Toolchain::content`](crate::Toolchain::content).
 ///
 /// ```
 /// use ptx_key::{CompilerOption, Digest, KeyError};
@@ -23,7 +24,7 @@ use crate::{Digest, Encoder, KeyError};
 /// CompilerOption::with_value("--maxrregcount", "64")?;
 /// assert!(CompilerOption::flag("-Iinclude").is_err());
 /// assert!(CompilerOption::with_value("-Xcompiler", "-O2,-Iinclude").is_err());
-/// CompilerOption::reading("-I", Digest::of_bytes(b"what the headers hold"));
+/// CompilerOption::reading("-I", Digest::of_bytes(b"the content of the headers"));
 /// # Ok::<(), KeyError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +33,7 @@ pub struct CompilerOption {
     value: Value,
 }
 
-/// The order of these is the order in which `ENCODING.md` sorts options of one name.
+/// The order of the variants is the order in which `ENCODING.md` sorts options of one name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Value {
     None,
@@ -41,15 +42,15 @@ enum Value {
 }
 
 impl CompilerOption {
-    /// An option that is one word, such as `-O3`, `--use_fast_math` or `--maxrregcount=64`.
+    /// Creates an option of one word, such as `-O3`, `--use_fast_math` or `--maxrregcount=64`.
     ///
-    /// It is not equal to the same option [`with_value`](Self::with_value): `--x=y` and `--x y`
-    /// are two keys.
+    /// It differs from the same option [`with_value`](Self::with_value): `--x=y` and `--x y` give
+    /// two keys.
     ///
     /// # Errors
     ///
-    /// [`KeyError::NotAnOption`] when it does not begin with `-`, and so could be a file's name;
-    /// [`KeyError::OptionNamesFiles`] when it reads files.
+    /// [`KeyError::NotAnOption`] if the word does not start with `-`, and so could be a file name;
+    /// [`KeyError::OptionNamesFiles`] if the option reads files.
     pub fn flag(word: &str) -> Result<Self, KeyError> {
         if names_files(word) {
             return Err(KeyError::OptionNamesFiles { option: word.to_owned() });
@@ -60,12 +61,12 @@ impl CompilerOption {
         Ok(Self { name: word.to_owned(), value: Value::None })
     }
 
-    /// An option that is two words, such as `--maxrregcount` and `64`.
+    /// Creates an option of two words, such as `--maxrregcount` and `64`.
     ///
     /// # Errors
     ///
-    /// [`KeyError::OptionNamesFiles`] when it reads files, passes on an option that does, or its
-    /// value looks like a path.
+    /// [`KeyError::OptionNamesFiles`] if the option reads files or passes on an option that does,
+    /// or its value looks like a path.
     pub fn with_value(name: &str, value: &str) -> Result<Self, KeyError> {
         if names_files(name) || names_files(value) {
             return Err(KeyError::OptionNamesFiles { option: format!("{name} {value}") });
@@ -73,19 +74,20 @@ impl CompilerOption {
         Ok(Self { name: name.to_owned(), value: Value::Text(value.to_owned()) })
     }
 
-    /// An option that reads files, by the digest of what they hold ([`Digest::of_file`],
-    /// [`Digest::of_folder`]) in place of where they lie. `name` is the option alone, such as
-    /// `-I`.
+    /// Creates an option that reads files, by the digest of their content and not by their path.
+    ///
+    /// `name` is the option alone, such as `-I`. [`Digest::of_file`] and [`Digest::of_directory`]
+    /// compute the digest.
     pub fn reading(name: &str, content: Digest) -> Self {
         Self { name: name.to_owned(), value: Value::Content(content) }
     }
 
-    /// The option's name; of a one-word option the whole word.
-    pub fn name(&self) -> &str {
+    /// Returns the option's name. For an option of one word it is the whole word.
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    pub(crate) fn encode(&self, field: &mut Encoder) {
+    pub(crate) fn encode(&self, field: &mut Lanes) {
         let Self { name, value } = self;
         field.record(name, |field| match value {
             Value::None => field.absent(),

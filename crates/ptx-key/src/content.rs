@@ -1,4 +1,4 @@
-//! Digests of what files hold, for tools and for the files that an option names.
+//! What is the digest of bytes, of a file, of a directory?
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -6,103 +6,104 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::encoding::Domain;
-use crate::{Digest, Encoder, KeyError};
+use crate::encoding::{Domain, hash};
+use crate::{Digest, KeyError};
 
-/// Folders below a folder whose digest is taken. Deeper is refused.
-const DEEPEST: usize = 64;
+/// Deeper directories are refused: no tree of headers nests so deep, and the walk is recursive.
+const MAX_DEPTH: usize = 64;
+/// Bytes of a file that are in memory at once.
+const CHUNK: usize = 64 * 1024;
 
 impl Digest {
-    /// The plain SHA-256 of `bytes`, as `sha256sum` prints it.
+    /// Digests bytes with plain SHA-256, as `sha256sum` does.
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self::from_bytes(Sha256::digest(bytes).into())
     }
 
-    /// The plain SHA-256 of the bytes in a file, read as a stream.
+    /// Digests the bytes of a file with plain SHA-256. It reads the file as a stream.
     ///
     /// # Errors
     ///
-    /// [`KeyError::Unreadable`] when the file cannot be opened or read, or is no file (a pipe or a
-    /// device has no content that stays).
+    /// [`KeyError::Unreadable`] if the file cannot be opened or read, or `path` is a directory, a
+    /// pipe or a device.
     pub fn of_file(path: &Path) -> Result<Self, KeyError> {
-        digest_of_file(path)
+        sha256_of_file(path).map_err(|source| unreadable(path, source))
     }
 
-    /// A digest of every file below a folder: the paths from the folder on, with `/` between
-    /// names, and the content of each. Where the folder lies, times, permissions and empty
-    /// folders do not count. Links are followed.
+    /// Digests every file below a directory: its path from that directory and its content.
+    ///
+    /// Names are joined by `/` on every platform. The directory's own path, times, permissions and
+    /// empty directories do not count. Links are followed.
     ///
     /// # Errors
     ///
-    /// [`KeyError::Unreadable`] when a folder or file cannot be read, a name is not UTF-8, a link
-    /// leads back to a folder that it is in, or folders nest more than 64 deep.
-    pub fn of_folder(path: &Path) -> Result<Self, KeyError> {
+    /// [`KeyError::Unreadable`] if a directory or a file cannot be read, a name is not UTF-8, a
+    /// link leads back to a directory that contains it, or directories nest more than 64 deep.
+    pub fn of_directory(path: &Path) -> Result<Self, KeyError> {
         let mut files = Vec::new();
         list_files(path, "", &mut Vec::new(), &mut files)?;
         files.sort();
-        let mut folder = Encoder::new(Domain::Folder);
-        for (name, file) in files {
-            folder.str(&name);
-            folder.digest(&digest_of_file(&file)?);
-        }
-        Ok(folder.finish())
+        let contents = files
+            .into_iter()
+            .map(|(name, file)| Ok((name, Self::of_file(&file)?)))
+            .collect::<Result<Vec<_>, KeyError>>()?;
+        Ok(hash(Domain::Directory, |directory| {
+            for (name, content) in &contents {
+                directory.str(name);
+                directory.digest(content);
+            }
+        }))
     }
 }
 
-pub(crate) fn digest_of_file(path: &Path) -> Result<Digest, KeyError> {
-    let read = || {
-        // Asked before opening: to open a pipe waits for a writer.
-        if !path.metadata()?.is_file() {
-            return Err(io::Error::other("it is not a file"));
-        }
-        let mut file = File::open(path)?;
-        let mut state = Sha256::new();
-        let mut chunk = vec![0_u8; 64 * 1024];
-        loop {
-            match file.read(&mut chunk) {
-                Ok(0) => return Ok(Digest::from_bytes(state.finalize().into())),
-                Ok(count) => state.update(chunk.get(..count).unwrap_or(&chunk)),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-    };
-    read().map_err(|error| unreadable(path, error))
+pub(crate) fn sha256_of_file(path: &Path) -> io::Result<Digest> {
+    // Asked before opening: to open a pipe waits for a writer.
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut file = File::open(path)?;
+    let mut state = Sha256::new();
+    let mut chunk = Vec::with_capacity(CHUNK);
+    while file.by_ref().take(CHUNK as u64).read_to_end(&mut chunk)? > 0 {
+        state.update(&chunk);
+        chunk.clear();
+    }
+    Ok(Digest::from_bytes(state.finalize().into()))
 }
 
-/// Adds the files below `folder` to `files`, each by its name from the first folder on and its
-/// path. `above` holds the folders that this one is in, by their real paths.
+/// Adds the files below `directory` to `files`, each by its name from the first directory and its
+/// path. `parents` holds the real paths of the directories that contain this one.
 fn list_files(
-    folder: &Path,
+    directory: &Path,
     prefix: &str,
-    above: &mut Vec<PathBuf>,
+    parents: &mut Vec<PathBuf>,
     files: &mut Vec<(String, PathBuf)>,
 ) -> Result<(), KeyError> {
-    let here = folder.canonicalize().map_err(|error| unreadable(folder, error))?;
-    if above.contains(&here) {
-        let again = io::Error::other("it is a link to a folder that it is in");
-        return Err(unreadable(folder, again));
+    let here = directory.canonicalize().map_err(|source| unreadable(directory, source))?;
+    let refused = |reason| Err(unreadable(directory, io::Error::other(reason)));
+    if parents.contains(&here) {
+        return refused("this link leads back to a directory that contains it");
     }
-    if above.len() > DEEPEST {
-        return Err(unreadable(folder, io::Error::other("folders nest more than 64 deep")));
+    if parents.len() > MAX_DEPTH {
+        return refused("directories nest more than 64 deep");
     }
-    above.push(here);
-    for entry in folder.read_dir().map_err(|error| unreadable(folder, error))? {
-        let entry = entry.map_err(|error| unreadable(folder, error))?;
+    parents.push(here);
+    for entry in directory.read_dir().map_err(|source| unreadable(directory, source))? {
+        let entry = entry.map_err(|source| unreadable(directory, source))?;
         let path = entry.path();
         let name = entry
             .file_name()
             .into_string()
             .map_err(|_| unreadable(&path, io::Error::other("the name is not UTF-8")))?;
         let name = format!("{prefix}{name}");
-        let metadata = path.metadata().map_err(|error| unreadable(&path, error))?;
+        let metadata = path.metadata().map_err(|source| unreadable(&path, source))?;
         if metadata.is_dir() {
-            list_files(&path, &format!("{name}/"), above, files)?;
+            list_files(&path, &format!("{name}/"), parents, files)?;
         } else {
             files.push((name, path));
         }
     }
-    above.pop();
+    parents.pop();
     Ok(())
 }
 

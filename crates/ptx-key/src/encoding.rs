@@ -1,29 +1,26 @@
-//! The injective encoding: a stream of self-delimiting tokens fed to SHA-256.
+//! How are values written so that two different streams are two different byte strings?
 //!
-//! Every token starts with a tag byte that fixes how many bytes follow, directly or by a length
-//! that stands before them. So no token is a prefix of another, and two different token streams
-//! are two different byte strings. `ENCODING.md` beside this crate is the specification.
+//! A stream is a sequence of tokens. Every token starts with a tag byte, which fixes how many
+//! bytes follow, directly or by a length. So no token is a prefix of another, and the encoding is
+//! injective. `ENCODING.md` specifies it.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::Digest;
 
-/// States the version and the domains together: each domain's text is made from both, so that
-/// they cannot disagree.
+/// States the version and the domains together, so that no domain has another version.
 macro_rules! encoding {
     (version $version:literal: $($domain:ident => $name:literal,)+) => {
-        /// Version of the encoding. It stands in every domain string, so that keys of two versions
-        /// never meet.
-        pub const ENCODING_VERSION: u32 = $version;
-
-        /// What a stream is for. Its text is the stream's first token, so streams of two purposes
-        /// never collide.
+        /// What a stream is for. Its text is the first token of the stream, so streams of two
+        /// purposes never collide, and neither do keys of two versions.
         #[derive(Clone, Copy, Debug)]
         pub(crate) enum Domain {
             $($domain,)+
         }
 
         impl Domain {
+            #[cfg(test)]
+            const VERSION: u32 = $version;
             #[cfg(test)]
             const ALL: &[Self] = &[$(Self::$domain,)+];
 
@@ -44,96 +41,129 @@ encoding! { version 1:
     Ptx => "ptx",
     ModuleOfLowering => "module-of-lowering",
     ModuleOfText => "module-of-text",
-    Folder => "folder",
+    Directory => "folder",
 }
 
-/// Writes tokens into one SHA-256 state. Allocates nothing.
+/// Digests the tokens that `write` writes: `H(domain, tokens)` in `ENCODING.md`.
+pub(crate) fn hash(domain: Domain, write: impl FnOnce(&mut Lanes)) -> Digest {
+    hash_lanes(domain, None, write).0
+}
+
+/// Digests what `write` writes into a first lane and, if `exact` is given, into an exact lane.
+pub(crate) fn hash_lanes(
+    first: Domain,
+    exact: Option<Domain>,
+    write: impl FnOnce(&mut Lanes),
+) -> (Digest, Option<Digest>) {
+    let exact = exact.map(stream);
+    let mut lanes = Lanes { first: stream(first), exact, exact_only: false };
+    write(&mut lanes);
+    (finish(lanes.first), lanes.exact.map(finish))
+}
+
+fn stream(domain: Domain) -> Sha256 {
+    let mut lanes = Lanes { first: Sha256::new(), exact: None, exact_only: false };
+    lanes.str(domain.text());
+    lanes.first
+}
+
+fn finish(stream: Sha256) -> Digest {
+    Digest::from_bytes(stream.finalize().into())
+}
+
+/// The two token streams of one program, written in one walk.
 ///
-/// What is written must say what it means by its position or by a record's name: the encoder
-/// keeps values apart, not meanings.
+/// Each method writes one token into both lanes, except inside [`exact_only`](Self::exact_only).
+/// The tokens keep values apart, not meanings: say what a value means by its position or by the
+/// name of a [`record`](Self::record). Writing allocates nothing.
 #[derive(Clone, Debug)]
-pub struct Encoder {
-    state: Sha256,
+pub struct Lanes {
+    /// A program's normalized lane, or the only stream of anything else.
+    first: Sha256,
+    exact: Option<Sha256>,
+    /// True inside `exact_only`.
+    exact_only: bool,
 }
 
-impl Encoder {
-    pub(crate) fn new(domain: Domain) -> Self {
-        let mut encoder = Self { state: Sha256::new() };
-        encoder.str(domain.text());
-        encoder
-    }
-
-    /// A truth value.
+impl Lanes {
+    /// Writes a truth value.
     pub fn bool(&mut self, value: bool) {
-        self.state.update([b'b', u8::from(value)]);
+        self.write(&[b'b', u8::from(value)]);
     }
 
-    /// An unsigned integer; smaller widths are written as this one.
+    /// Writes an unsigned integer. Widen smaller types to this one.
     pub fn u64(&mut self, value: u64) {
         self.tagged(b'u', value.to_le_bytes());
     }
 
-    /// A signed integer; smaller widths are written as this one.
+    /// Writes a signed integer. Widen smaller types to this one.
     pub fn i64(&mut self, value: i64) {
         self.tagged(b'i', value.to_le_bytes());
     }
 
-    /// A floating-point number by its bits: `0.0` and `-0.0` differ, each NaN is itself.
+    /// Writes a floating-point number by its bits: `0.0` and `-0.0` differ, each NaN is itself.
     pub fn f64(&mut self, value: f64) {
         self.tagged(b'f', value.to_bits().to_le_bytes());
     }
 
-    /// A text by its UTF-8 bytes, not normalised.
+    /// Writes a text by its UTF-8 bytes, without normalization.
     pub fn str(&mut self, text: &str) {
         self.sized(b's', text.as_bytes());
     }
 
-    /// A byte string.
+    /// Writes a byte string.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.sized(b'y', bytes);
     }
 
-    /// A digest of content that was hashed elsewhere.
+    /// Writes the digest of content that is hashed elsewhere.
     pub fn digest(&mut self, digest: &Digest) {
-        self.state.update(b"d");
-        self.state.update(digest.as_bytes());
+        self.write(b"d");
+        self.write(digest.as_bytes());
     }
 
-    /// A value that is not there. It differs from every value that is.
+    /// Writes that a value is absent. This token differs from every value.
     pub fn absent(&mut self) {
-        self.state.update(b"n");
+        self.write(b"n");
     }
 
-    /// A named group: what `content` writes stands between an opening token that carries `name`
-    /// and a closing token. Lists need no count and nesting is unambiguous.
+    /// Writes a named group around what `content` writes. A list needs no count, and groups nest.
     pub fn record(&mut self, name: &str, content: impl FnOnce(&mut Self)) {
-        self.open(name);
-        content(self);
-        self.close();
-    }
-
-    pub(crate) fn open(&mut self, name: &str) {
         self.sized(b'(', name.as_bytes());
+        content(self);
+        self.write(b")");
     }
 
-    pub(crate) fn close(&mut self) {
-        self.state.update(b")");
-    }
-
-    pub(crate) fn finish(self) -> Digest {
-        Digest::from_bytes(self.state.finalize().into())
+    /// Writes what the emitter ignores: it reaches the exact lane and not the normalized one.
+    ///
+    /// `content` does not run if only the normalized lane is wanted.
+    pub fn exact_only(&mut self, content: impl FnOnce(&mut Self)) {
+        if self.exact.is_some() {
+            let outer = std::mem::replace(&mut self.exact_only, true);
+            content(self);
+            self.exact_only = outer;
+        }
     }
 
     fn tagged(&mut self, tag: u8, value: [u8; 8]) {
         let mut token = [tag; 9];
         token[1..].copy_from_slice(&value);
-        self.state.update(token);
+        self.write(&token);
     }
 
     fn sized(&mut self, tag: u8, bytes: &[u8]) {
         // A slice never holds more than `isize::MAX` bytes, so the length always fits.
         self.tagged(tag, (bytes.len() as u64).to_le_bytes());
-        self.state.update(bytes);
+        self.write(bytes);
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        if !self.exact_only {
+            self.first.update(bytes);
+        }
+        if let Some(exact) = &mut self.exact {
+            exact.update(bytes);
+        }
     }
 }
 

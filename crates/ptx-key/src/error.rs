@@ -1,34 +1,33 @@
-//! What can go wrong while a key is made.
+//! What can go wrong on the way to a key?
 
 use std::path::PathBuf;
 
-/// Why a key, or a part of one, could not be made.
+/// Why a key, or a part of one, cannot be computed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// A key's text is not 64 hexadecimal digits.
-    #[error("`{text}` is not a key: expected 64 hexadecimal digits")]
+    /// A text is not 64 hexadecimal digits, so it is not a key.
+    #[error("`{text}` is not a key: a key has 64 hexadecimal digits")]
     NotHex {
         /// The text, cut at 80 characters.
         text: String,
     },
-    /// A target's text is not `sm_` with a number and at most one variant letter.
+    /// A text is not a PTX target.
     #[error(
-        "unknown target `{text}`: expected sm_ and a compute capability, with the variant \
-         letter a or f where there is one, such as sm_80, sm_90a or sm_100f"
+        "unknown target `{text}`: write sm_ and the compute capability, with the variant letter \
+         a or f if there is one, such as sm_80, sm_90a or sm_100f"
     )]
     UnknownTarget {
         /// The text.
         text: String,
     },
-    /// A PTX ISA version's text is not `major.minor`.
-    #[error("`{text}` is not a PTX ISA version: expected major.minor, such as 8.0")]
+    /// A text is not a PTX ISA version.
+    #[error("`{text}` is not a PTX ISA version: write major.minor, such as 8.0")]
     NotIsaVersion {
         /// The text.
         text: String,
     },
-    /// A tool has no fingerprint, so nothing can say which lowering this is. Lower, and do not
-    /// keep the result.
+    /// A tool has no fingerprint, so the lowering has no key. Lower without the cache.
     #[error(
         "the tool `{tool}` has no fingerprint ({reason}): lower without the cache, or give the \
          toolchain a tool that can be read"
@@ -36,39 +35,42 @@ pub enum KeyError {
     Unkeyable {
         /// The tool's name.
         tool: String,
-        /// What was wrong with it.
+        /// Why it has no fingerprint.
         reason: String,
     },
-    /// An option names files, and what they hold is not in the key.
+    /// An option names files, and the key does not cover their content.
     #[error(
-        "the option `{option}` names files: pass a digest of what they hold with \
+        "the option `{option}` names files: pass the digest of their content with \
          `CompilerOption::reading`, or leave the option out if it only says where output goes"
     )]
     OptionNamesFiles {
         /// The option as it was given.
         option: String,
     },
-    /// A word that does not begin with `-` was given as an option.
+    /// A word without a leading `-` was given as an option.
     #[error(
-        "`{word}` is not an option: give an option's value together with its name, by \
+        "`{word}` is not an option: pass an option's value together with its name, with \
          `CompilerOption::with_value`, and the source as the program"
     )]
     NotAnOption {
         /// The word.
         word: String,
     },
-    /// A file or folder whose content belongs in a key could not be read.
-    #[error("cannot read `{}` to take its digest: {source}", path.display())]
+    /// A file or a directory cannot be read, so its content has no digest.
+    #[error(
+        "cannot read `{}` to digest it; check that it exists and that this process may read it",
+        path.display()
+    )]
     Unreadable {
-        /// The file or folder.
+        /// The file or the directory.
         path: PathBuf,
-        /// The system's word.
+        /// What the system reports.
         source: std::io::Error,
     },
-    /// A stored key trace is not one.
-    #[error("the key trace is damaged: {reason}; the artifact it came with should be made anew")]
+    /// A stored key trace is damaged. Lower the program again.
+    #[error("the stored key trace is damaged ({reason}): lower the program again")]
     DamagedTrace {
-        /// What was wrong with it.
+        /// What is wrong with it.
         reason: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! The 32-byte names: what they are made of, how they print, sort and hash.
+//! What is a key, and how does it print, sort and hash?
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::KeyError;
 
-/// Bytes in a digest and in every key.
+/// The length of a digest and of every key in bytes.
 pub const DIGEST_BYTES: usize = 32;
 
 macro_rules! digest_newtype {
@@ -16,18 +16,20 @@ macro_rules! digest_newtype {
         pub struct $name([u8; DIGEST_BYTES]);
 
         impl $name {
-            /// Takes 32 bytes that were read from somewhere else as they are.
+            /// Wraps 32 bytes that were stored or received.
             pub const fn from_bytes(bytes: [u8; DIGEST_BYTES]) -> Self {
                 Self(bytes)
             }
 
-            /// The 32 bytes.
+            /// Returns the 32 bytes.
             pub const fn as_bytes(&self) -> &[u8; DIGEST_BYTES] {
                 &self.0
             }
 
-            /// The first eight bytes, little-endian. The bytes come from SHA-256, so this is
-            /// a uniform hash that costs one load: use it to choose a shard or a slot.
+            /// Returns the first eight bytes as a little-endian number.
+            ///
+            /// The bytes come from SHA-256, so this is a uniform hash for the price of one load.
+            /// Use it to choose a shard or a slot.
             pub const fn prefix(&self) -> u64 {
                 let [a, b, c, d, e, f, g, h, ..] = self.0;
                 u64::from_le_bytes([a, b, c, d, e, f, g, h])
@@ -40,8 +42,7 @@ macro_rules! digest_newtype {
             }
         }
 
-        /// 64 lower-case hexadecimal digits. A precision shortens it: `{:.12}` prints the
-        /// first twelve digits.
+        /// Prints 64 lower-case hexadecimal digits, or the first twelve with `{:.12}`.
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let mut text = [0_u8; DIGEST_BYTES * 2];
@@ -72,26 +73,25 @@ macro_rules! digest_newtype {
 }
 
 digest_newtype! {
-    /// A SHA-256 digest: of a lane, of a field, of a file. Not a key by itself.
+    /// A SHA-256 digest of a lane, a field or a file. It is not a key.
     Digest
 }
 
 digest_newtype! {
     /// The identity of one lowering: equal keys imply byte-equal PTX.
     ///
-    /// Made by [`KeyBuilder`](crate::KeyBuilder).
+    /// [`KeyBuilder::key`](crate::KeyBuilder::key) computes it.
     PtxKey
 }
 
 digest_newtype! {
-    /// The identity of one assembled module: a lowering (or PTX text) together with the device,
-    /// the assembler and the JIT options.
+    /// The identity of one assembled module: PTX, device, assembler and JIT options.
     ///
-    /// Made by [`JitConfiguration`](crate::JitConfiguration).
+    /// [`JitConfiguration`](crate::JitConfiguration) computes it.
     ModuleKey
 }
 
-/// Builds [`KeyHasher`]s: `HashMap<PtxKey, V, BuildKeyHasher>` hashes nothing.
+/// Builds [`KeyHasher`]s: a `HashMap<PtxKey, V, BuildKeyHasher>` hashes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BuildKeyHasher;
 
@@ -103,9 +103,7 @@ impl BuildHasher for BuildKeyHasher {
     }
 }
 
-/// Passes the eight bytes that a key hands over on as the hash.
-///
-/// For keys of this crate only: any other input is folded in weakly.
+/// Uses the first eight bytes of a key as its hash. Other types hash weakly.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeyHasher(u64);
 

@@ -1,60 +1,69 @@
 //! Says when two lowerings are the same.
 //!
-//! A GPU back end lowers a program to PTX under some configuration. [`KeyBuilder`] makes a
+//! A GPU backend lowers a program to PTX under a configuration. [`KeyBuilder`] computes a
 //! [`PtxKey`] of the two: **equal keys imply byte-equal PTX**, for every program and every
-//! configuration, as long as the emitter is given nothing but that program and that
-//! [`Configuration`]. [`JitConfiguration`] goes on to a [`ModuleKey`] for the machine code that a
-//! driver or `ptxas` makes of the PTX.
+//! configuration, if the emitter is given nothing but that program and that [`Configuration`].
 //!
-//! A key is SHA-256 over an injective encoding of named fields. It is the same on every platform,
-//! in every process and in every release with the same [`ENCODING_VERSION`]; `ENCODING.md` is the
-//! specification, and `golden/recompute.py` recomputes the committed vectors from it.
+//! Look up the key first, and keep it with the program if you can. Ask for a [`KeyTrace`] only
+//! when a program is really lowered: it is stored with the text to explain a later miss.
 //!
 //! ```
+//! use std::collections::HashMap;
+//!
 //! use ptx_key::*;
 //!
-//! struct Saxpy { elements: Option<u64> }
+//! struct Saxpy { elements: u64 }
+//!
 //! impl Identity for Saxpy {
 //!     fn identify(&self, lanes: &mut Lanes) {
 //!         lanes.str("saxpy");
-//!         // The emitter passes the length at run time, so variants of it are one family.
-//!         lanes.exact_only(|exact| exact.u64(self.elements.unwrap_or(0)));
+//!         // The emitter reads the length at run time, so all lengths are one family.
+//!         lanes.exact_only(|exact| exact.u64(self.elements));
 //!     }
 //! }
 //!
 //! let configuration = Configuration {
-//!     contract: Contract::new("my-back-end", 1),
+//!     contract: Contract::new("my-backend", 1),
 //!     target: "sm_90".parse()?,
 //!     isa: "8.0".parse()?,
 //!     subgroup_size: 32,
 //!     policy: DispatchPolicy::default(),
-//!     features: FeatureFlags::new(),
+//!     features: FeatureFlags::default(),
 //!     toolchain: None,
 //! };
-//! let keys = KeyBuilder::new(&configuration)?;
-//! let (short, long) = (Saxpy { elements: Some(16) }, Saxpy { elements: Some(64) });
-//! assert_ne!(keys.key(&short), keys.key(&long));
-//! let family = |program| keys.trace(program).program().normalized;
-//! assert_eq!(family(&short), family(&long));
+//! let keys = KeyBuilder::new(&configuration)?; // once for each configuration
+//! let program = Saxpy { elements: 16 };
+//! let key = keys.key(&program); // once for each program
+//!
+//! let mut stored = HashMap::<PtxKey, (String, KeyTrace), BuildKeyHasher>::default();
+//! for _request in 0..2 {
+//!     stored.entry(key).or_insert_with(|| ("the PTX".to_owned(), keys.trace(&program)));
+//! }
+//! assert_eq!(stored[&key].1.key(), key);
+//! assert_ne!(keys.key(&Saxpy { elements: 64 }), key);
 //! # Ok::<(), KeyError>(())
 //! ```
 //!
-//! # What it does not do
+//! # Contents
 //!
-//! It cannot see what a back end forgets to write: a global flag, an environment variable, a
-//! header that was read. `ptx-cache` has a verify mode that finds such gaps. It stores nothing
-//! and reads no file except those whose digest is asked for.
+//! | question | answer |
+//! | --- | --- |
+//! | What is the program? | [`Identity`], [`Lanes`], [`ProgramDigests`] |
+//! | What else reaches the emitter? | [`Configuration`]: [`Contract`], [`Target`], [`PtxIsa`], [`DispatchPolicy`], [`FeatureFlags`], [`Toolchain`] |
+//! | What does an external compiler read? | [`Toolchain`], [`CompilerOption`], [`Digest`] |
+//! | Which lowering is it? | [`KeyBuilder`], [`PtxKey`] |
+//! | Why did a lookup miss? | [`KeyTrace`], [`Difference`] |
+//! | Which assembled module is it? | [`JitConfiguration`], [`ModuleKey`] |
 //!
-//! # Costs
+//! A key is SHA-256 over an injective encoding of named fields. `ENCODING.md` specifies it. A key
+//! is the same on every platform, in every process and in every release with the same version of
+//! the encoding.
 //!
-//! A configuration is digested once, by [`KeyBuilder::new`]. A key costs one walk of the program
-//! into two SHA-256 states and one short hash; nothing is allocated in proportion to the program.
-//! A back end that makes a key on each dispatch should keep the key with the program.
+//! # Limits
 //!
-//! # Dependencies
-//!
-//! `sha2` hashes (with the processor's SHA instructions where it has them), `base16ct` reads and
-//! writes hexadecimal digits, `thiserror` derives the error type.
+//! This crate cannot see what a backend forgets to write: a global flag, an environment variable,
+//! a header. The verify mode of `ptx-cache` finds such gaps. This crate stores nothing and reads
+//! only the files that you ask it to digest.
 
 mod builder;
 mod compiler_option;
@@ -74,12 +83,12 @@ mod trace;
 pub use builder::KeyBuilder;
 pub use compiler_option::CompilerOption;
 pub use configuration::{Configuration, Contract};
-pub use encoding::{ENCODING_VERSION, Encoder};
+pub use encoding::Lanes;
 pub use error::KeyError;
-pub use identity::{Identity, Lanes, ProgramDigests};
+pub use identity::{Identity, ProgramDigests};
 pub use key::{BuildKeyHasher, DIGEST_BYTES, Digest, KeyHasher, ModuleKey, PtxKey};
 pub use module::{Assembler, ComputeCapability, JitConfiguration, JitOptions};
 pub use policy::{DispatchPolicy, Feature, FeatureFlags, NamedValue};
 pub use target::{PtxIsa, Target, Variant};
 pub use toolchain::Toolchain;
-pub use trace::{Change, Difference, KeyTrace, TraceField};
+pub use trace::{Difference, KeyTrace};

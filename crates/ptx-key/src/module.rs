@@ -1,10 +1,10 @@
-//! The identity of an assembled module: PTX together with device, assembler and JIT options.
+//! When are two assembled modules the same? When PTX, device, assembler and JIT options are.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::encoding::Domain;
-use crate::{Digest, Encoder, ModuleKey, NamedValue, PtxKey};
+use crate::encoding::{Domain, hash};
+use crate::{Digest, Lanes, ModuleKey, NamedValue, PtxKey};
 
 /// What a device can run, as the driver reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,41 +21,43 @@ impl fmt::Display for ComputeCapability {
     }
 }
 
-/// Who turns PTX into machine code. An upgrade of either is another identity.
+/// What turns PTX into machine code. An upgrade of it is another identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assembler {
     /// The CUDA driver.
     Driver {
-        /// What `cuDriverGetVersion` returns (13000 for CUDA 13.0). Many builds share it, and each
-        /// may assemble differently.
+        /// The number that `cuDriverGetVersion` returns: 13000 for CUDA 13.0. Many builds share
+        /// it, and each may assemble differently.
         version: u32,
-        /// A digest of what tells the build from others. `None` where that is not known.
+        /// A digest of what distinguishes the build from others. `None` if that is unknown.
         build: Option<Digest>,
     },
-    /// An offline assembler such as `ptxas`, by the digest of the tool itself.
+    /// An offline assembler such as `ptxas`.
     Tool {
-        /// See [`Toolchain::fingerprint`](crate::Toolchain::fingerprint).
+        /// The digest of the tool's file. [`Digest::of_file`] computes it.
         fingerprint: Digest,
     },
 }
 
-/// Options of the assembly. `None` leaves a choice to the assembler, which is not the same as
-/// asking for what it would choose.
+/// Options of the assembly.
+///
+/// `None` leaves a choice to the assembler. It differs from asking for the value that the
+/// assembler would choose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JitOptions {
-    /// Optimisation level, 0 to 4.
+    /// The optimization level, 0 to 4.
     pub optimization_level: Option<u8>,
-    /// Most registers a thread may use.
+    /// The largest number of registers that a thread may use.
     pub max_registers: Option<u32>,
-    /// Debug information, with optimisation off.
+    /// Emits debug information, which turns optimization off.
     pub debug_info: bool,
-    /// Line numbers.
+    /// Emits line numbers.
     pub line_info: bool,
-    /// Options that have no field here, by the assembler's own names.
+    /// Options without a field here, by the assembler's own names.
     pub named: BTreeMap<String, NamedValue>,
 }
 
-/// Everything beside the PTX that decides which machine code comes out.
+/// Everything beside the PTX that decides the machine code.
 ///
 /// ```
 /// use ptx_key::*;
@@ -72,67 +74,71 @@ pub struct JitOptions {
 pub struct JitConfiguration {
     /// The device's compute capability.
     pub compute_capability: ComputeCapability,
-    /// Who assembles.
+    /// What assembles.
     pub assembler: Assembler,
-    /// How.
+    /// The options of the assembly.
     pub options: JitOptions,
 }
 
 impl JitConfiguration {
-    /// The module of a lowering that has a key.
+    /// Computes the key of the module of a lowering.
     pub fn key_of_lowering(&self, lowering: &PtxKey) -> ModuleKey {
-        let mut key = Encoder::new(Domain::ModuleOfLowering);
-        // mutation:begin
-        key.bytes(lowering.as_bytes());
-        // mutation:end
-        self.finish(key)
+        self.key(Domain::ModuleOfLowering, |key| {
+            // mutation:begin
+            key.bytes(lowering.as_bytes());
+            // mutation:end
+        })
     }
 
-    /// The module of PTX text that came from anywhere.
+    /// Computes the key of the module of a PTX text, for texts that have no [`PtxKey`].
     pub fn key_of_text(&self, text: &str) -> ModuleKey {
-        let mut key = Encoder::new(Domain::ModuleOfText);
-        // mutation:begin
-        key.str(text);
-        // mutation:end
-        self.finish(key)
+        self.key(Domain::ModuleOfText, |key| {
+            // mutation:begin
+            key.str(text);
+            // mutation:end
+        })
     }
 
-    fn finish(&self, mut key: Encoder) -> ModuleKey {
+    fn key(&self, domain: Domain, ptx: impl FnOnce(&mut Lanes)) -> ModuleKey {
         let Self { compute_capability, assembler, options } = self;
         let ComputeCapability { major, minor } = compute_capability;
         let JitOptions { optimization_level, max_registers, debug_info, line_info, named } =
             options;
-        // mutation:begin
-        key.u64((*major).into());
-        key.u64((*minor).into());
-        assembler.encode(&mut key);
-        optional(&mut key, optimization_level.map(u64::from));
-        optional(&mut key, max_registers.map(u64::from));
-        key.bool(*debug_info);
-        key.bool(*line_info);
-        key.record("named", |key| {
-            for (name, value) in named {
-                key.str(name);
-                value.encode(key);
-            }
+        let digest = hash(domain, |key| {
+            ptx(key);
+            // mutation:begin
+            key.u64((*major).into());
+            key.u64((*minor).into());
+            assembler.encode(key);
+            optional(key, optimization_level.map(u64::from));
+            optional(key, max_registers.map(u64::from));
+            key.bool(*debug_info);
+            key.bool(*line_info);
+            key.record("named", |key| {
+                for (name, value) in named {
+                    key.str(name);
+                    value.encode(key);
+                }
+            });
+            // mutation:end
         });
-        // mutation:end
-        ModuleKey::from_bytes(*key.finish().as_bytes())
+        ModuleKey::from_bytes(*digest.as_bytes())
     }
 }
 
 impl Assembler {
-    /// Whether an upgrade is sure to be another identity. If it is not, machine code must not be
-    /// kept under a key of this assembler beyond the process.
+    /// Returns true if every upgrade of the assembler changes the key.
+    ///
+    /// If it returns false, do not store machine code beyond this process.
     pub fn is_exact(&self) -> bool {
         !matches!(self, Self::Driver { build: None, .. })
     }
 
-    fn encode(&self, key: &mut Encoder) {
+    fn encode(&self, key: &mut Lanes) {
         match self {
             Self::Driver { version, build } => {
                 key.u64((*version).into());
-                // What follows an assembler is never a digest.
+                // The next token is never a digest, so this one can be left out.
                 if let Some(build) = build {
                     key.digest(build);
                 }
@@ -142,7 +148,7 @@ impl Assembler {
     }
 }
 
-fn optional(key: &mut Encoder, value: Option<u64>) {
+fn optional(key: &mut Lanes, value: Option<u64>) {
     match value {
         Some(value) => key.u64(value),
         None => key.absent(),

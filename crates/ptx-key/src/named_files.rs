@@ -1,23 +1,24 @@
-//! Which words of a command line name files, as far as that can be told from the words.
+//! Which words of a command line name files?
 //!
-//! A word is cut where an option's value, a list's next item or an option that is passed on to
-//! another tool can begin, so that `-Xcompiler=-O2,-Ifolder` is seen to hold `-Ifolder`. Then
-//! each piece is held against what nvcc 13, NVRTC 13, clang 20 and gcc 14 document. Where a word
-//! could be taken either way it counts as naming files: the caller can say more, a wrong key
-//! cannot.
+//! 1. Split the word where a value, the next item of a list or an option for another tool can
+//!    start. So `-Xcompiler=-O2,-Iinclude` contains `-Iinclude`.
+//! 2. Compare each piece with the options that nvcc 13, NVRTC 13, clang 20 and gcc 14 document.
+//!
+//! A word that could be read either way counts as naming files. The caller can answer the error;
+//! nobody notices a wrong key.
 
-/// Options of one letter, with one hyphen, whose file or folder may be glued on.
+/// Options of one letter, with one hyphen, whose file or directory may follow without a space.
 const LETTERS: [&str; 4] = ["-I", "-L", "-B", "-F"];
 
-/// What begins with `-l` and is not a library.
+/// Options that start with `-l` and do not name a library.
 const NOT_LIBRARIES: [&str; 5] = ["-lineinfo", "-link", "-lib", "-lto", "-ltoir"];
 
-/// Names, without their hyphens, that mean what they say only when nothing follows.
+/// Names of options that read files, without their hyphens, if nothing follows the name.
 const WHOLE_NAMES: [&str; 3] = ["pch", "T", "load"];
 
-/// How the names begin, without their hyphens, of options that read files. What follows is more
-/// of the name, a value behind `=`, or a value that is glued on.
-const BEGINNINGS: [&str; 42] = [
+/// Prefixes of the names of options that read files, without their hyphens. More of the name, `=`
+/// and a value, or a value alone may follow.
+const PREFIXES: [&str; 42] = [
     "apply-controls",
     "arbin",
     "archiver-bin",
@@ -62,8 +63,8 @@ const BEGINNINGS: [&str; 42] = [
     "vfsoverlay",
 ];
 
-/// Words that, in an option's name, say that its value is a file or a folder.
-const TELLING: [&str; 13] = [
+/// Words in the name of an option whose value is a file or a directory.
+const WORDS: [&str; 13] = [
     "allowlist",
     "blacklist",
     "dir",
@@ -79,20 +80,20 @@ const TELLING: [&str; 13] = [
     "whitelist",
 ];
 
-/// How files are called that compilers read.
+/// Extensions of the files that compilers read.
 const EXTENSIONS: [&str; 32] = [
     "a", "bc", "c", "cc", "cfg", "cpp", "cu", "cubin", "cuh", "dll", "dylib", "fatbin", "gch", "h",
     "hpp", "hxx", "inc", "json", "ld", "lib", "ll", "ltoir", "o", "obj", "opt", "pch", "pcm",
     "profdata", "ptx", "rsp", "so", "txt",
 ];
 
-/// Whether a word, which may be an option, a value, or both, names files.
+/// Returns true if a word, which may be an option, a value or both, names files.
 pub(crate) fn names_files(word: &str) -> bool {
     word.split(|at: char| at.is_whitespace() || "=,;\"'".contains(at))
         .any(|piece| is_path(piece) || is_file_name(piece) || is_reading_option(piece))
 }
 
-/// Absolute on some platform, or relative to a folder that the key does not know.
+/// Absolute on some platform, or relative to a directory that the key does not cover.
 fn is_path(piece: &str) -> bool {
     let drive = matches!(piece.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
     let here = matches!(piece, "." | ".." | "~");
@@ -106,7 +107,7 @@ fn is_file_name(piece: &str) -> bool {
 }
 
 fn is_reading_option(piece: &str) -> bool {
-    // `@file` stands for the options in a file.
+    // `@file` means the options in a file.
     if piece.starts_with('@') || LETTERS.iter().any(|letter| piece.starts_with(letter)) {
         return true;
     }
@@ -116,8 +117,8 @@ fn is_reading_option(piece: &str) -> bool {
     let name = piece.trim_start_matches('-');
     name.len() < piece.len()
         && (WHOLE_NAMES.contains(&name)
-            || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
-            || name.split('-').any(|word| TELLING.contains(&word)))
+            || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || name.split('-').any(|word| WORDS.contains(&word)))
 }
 
 #[cfg(test)]

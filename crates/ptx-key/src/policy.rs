@@ -1,10 +1,10 @@
-//! How a back end was asked to lower: dispatch policy and feature flags.
+//! What does the caller demand of the code, and what may the lowering use?
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::Encoder;
+use crate::Lanes;
 
-/// A value of a field that a back end names itself.
+/// A value of a field that a backend names itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NamedValue {
     /// A truth value.
@@ -13,12 +13,12 @@ pub enum NamedValue {
     Unsigned(u64),
     /// A signed integer.
     Signed(i64),
-    /// A text. Never a path: give the digits of the content's [`Digest`](crate::Digest).
+    /// A text. In place of a path, pass the digits of the content's [`Digest`](crate::Digest).
     Text(String),
 }
 
 impl NamedValue {
-    pub(crate) fn encode(&self, field: &mut Encoder) {
+    pub(crate) fn encode(&self, field: &mut Lanes) {
         match self {
             Self::Bool(value) => field.bool(*value),
             Self::Unsigned(value) => field.u64(*value),
@@ -52,15 +52,15 @@ impl From<&str> for NamedValue {
     }
 }
 
-/// What the caller demands of the code, beside the program.
+/// What the caller demands of the code. The default demands nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DispatchPolicy {
-    /// The largest error that functions may have, in units in the last place; `None` leaves it
-    /// to the back end.
+    /// The largest error of a function, in units in the last place. `None` leaves it to the
+    /// backend.
     pub ulp_budget: Option<u32>,
-    /// A workgroup size (x, y, z) in place of the program's own.
+    /// A workgroup size (x, y, z) that replaces the program's own.
     pub workgroup_override: Option<[u32; 3]>,
-    /// A back end's own fields, by name.
+    /// Fields that the backend names itself.
     pub named: BTreeMap<String, NamedValue>,
 }
 
@@ -93,7 +93,7 @@ impl Feature {
         Self::PersistentThread,
     ];
 
-    /// The name that stands in the key. It never changes.
+    /// Returns the name that the key covers. It never changes.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SubgroupOps => "subgroup-ops",
@@ -106,59 +106,32 @@ impl Feature {
     }
 }
 
-/// The set of features that a lowering may use. A set: the order of adding does not count.
+/// The features that a lowering may use. The default is none.
 ///
 /// ```
 /// use ptx_key::{Feature, FeatureFlags};
-/// let flags = FeatureFlags::of([Feature::F16]).with_named("mybackend.block-scaled");
-/// assert!(flags.contains(Feature::F16) && flags.contains_named("mybackend.block-scaled"));
+///
+/// let mut flags = FeatureFlags::of([Feature::F16]);
+/// flags.named.insert("my-backend.block-scaled".to_owned());
+/// assert!(flags.contains(Feature::F16));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FeatureFlags {
-    pub(crate) known: BTreeSet<Feature>,
-    pub(crate) named: BTreeSet<String>,
+    /// Features that every backend knows.
+    pub known: BTreeSet<Feature>,
+    /// Features that the backend names itself. Each differs from a [`Feature`] of the same name.
+    pub named: BTreeSet<String>,
 }
 
 impl FeatureFlags {
-    /// No feature.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// These features.
+    /// Creates a set of known features.
     pub fn of(features: impl IntoIterator<Item = Feature>) -> Self {
-        features.into_iter().collect()
+        Self { known: features.into_iter().collect(), named: BTreeSet::new() }
     }
 
-    /// Adds a feature.
-    #[must_use]
-    pub fn with(mut self, feature: Feature) -> Self {
-        self.known.insert(feature);
-        self
-    }
-
-    /// Adds a feature of the back end's own. It never equals one of [`Feature`], even by the
-    /// same name.
-    #[must_use]
-    pub fn with_named(mut self, name: &str) -> Self {
-        self.named.insert(name.to_owned());
-        self
-    }
-
-    /// Whether the feature is in the set.
+    /// Returns true if the lowering may use the feature.
     pub fn contains(&self, feature: Feature) -> bool {
         self.known.contains(&feature)
-    }
-
-    /// Whether the back end's own feature is in the set.
-    pub fn contains_named(&self, name: &str) -> bool {
-        self.named.contains(name)
-    }
-}
-
-impl FromIterator<Feature> for FeatureFlags {
-    fn from_iter<I: IntoIterator<Item = Feature>>(features: I) -> Self {
-        Self { known: features.into_iter().collect(), named: BTreeSet::new() }
     }
 }
 

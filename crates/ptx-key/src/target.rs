@@ -1,25 +1,25 @@
-//! What a lowering is for: the GPU target and the PTX ISA version.
+//! Which GPU and which PTX version is a lowering for?
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::KeyError;
 
-/// The letter behind a target's number.
+/// The letter after the number of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Variant {
     /// No letter: runs on this compute capability and later ones.
     Base,
-    /// `a`: architecture-specific, runs on exactly this compute capability.
+    /// `a`, architecture-specific: runs on this compute capability alone.
     ArchSpecific,
-    /// `f`: family-specific, runs on later members of the same family.
+    /// `f`, family-specific: runs on later members of the same family.
     FamilySpecific,
 }
 
 /// A PTX target such as `sm_90`, `sm_90a` or `sm_100f`.
 ///
-/// Any number of two to four digits is accepted: whether a target exists is for the emitter and
-/// the assembler to say.
+/// Any number of two to four digits can be read. The emitter and the assembler say whether a
+/// target exists.
 ///
 /// ```
 /// let target: ptx_key::Target = "sm_90a".parse()?;
@@ -33,17 +33,17 @@ pub struct Target {
 }
 
 impl Target {
-    /// The target with this number (ten times the major compute capability plus the minor).
+    /// Creates the target of a number: ten times the major compute capability plus the minor.
     pub const fn new(number: u16, variant: Variant) -> Self {
         Self { number, variant }
     }
 
-    /// The number: 90 for `sm_90a`.
+    /// Returns the number: 90 for `sm_90a`.
     pub const fn number(self) -> u16 {
         self.number
     }
 
-    /// The variant letter.
+    /// Returns the variant.
     pub const fn variant(self) -> Variant {
         self.variant
     }
@@ -83,12 +83,12 @@ impl FromStr for Target {
 pub struct PtxIsa {
     /// The number before the dot.
     pub major: u16,
-    /// The number behind the dot.
+    /// The number after the dot.
     pub minor: u16,
 }
 
 impl PtxIsa {
-    /// The version `major.minor`.
+    /// Creates the version `major.minor`.
     pub const fn new(major: u16, minor: u16) -> Self {
         Self { major, minor }
     }
@@ -111,7 +111,7 @@ impl FromStr for PtxIsa {
     }
 }
 
-/// Plain decimal digits with no sign and no leading zero, so that each number has one spelling.
+/// Reads decimal digits with no sign and no leading zero, so that each number has one spelling.
 fn decimal(digits: &str) -> Option<u16> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     let one_spelling = digits == "0" || !digits.starts_with('0');

@@ -1,26 +1,26 @@
-//! The external compiler behind a lowering: which tool, which options, which files it reads.
+//! Which external compiler lowers, with which options, and what does it read?
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::content::digest_of_file;
-use crate::{CompilerOption, Digest, KeyError};
+use crate::content::sha256_of_file;
+use crate::{CompilerOption, Digest};
 
-/// An external compiler and all that decides what it puts out.
+/// An external compiler and everything that decides its output.
 ///
-/// A tool is what its own bytes are: its identity is the digest of the file, since a version
-/// string is shared by builds that differ. Where a path leads is never identity.
+/// The identity of a tool is the digest of its file, because builds that differ share a version
+/// string. Where the file lies does not count.
 ///
-/// Compilers read options in order, and the last word on a thing often wins: so the order of
-/// [`option`](Self::option)s counts. Where the caller knows that it does not,
-/// [`option_in_any_order`](Self::option_in_any_order) keeps it out of the key.
+/// Compilers read options in order, and the last of two often wins, so the order of
+/// [`option`](Self::option)s counts. If you know that it does not count, use
+/// [`option_in_any_order`](Self::option_in_any_order).
 ///
 /// ```
 /// use ptx_key::{CompilerOption, Digest, Toolchain};
-/// # let folder = tempfile::tempdir()?;
-/// # let nvcc = folder.path().join("nvcc");
-/// # std::fs::write(&nvcc, "stand-in")?;
-/// let headers = Digest::of_folder(folder.path())?;
+/// # let directory = tempfile::tempdir()?;
+/// # let nvcc = directory.path().join("nvcc");
+/// # std::fs::write(&nvcc, "a tool")?;
+/// let headers = Digest::of_directory(directory.path())?;
 /// let toolchain = Toolchain::of_tool("nvcc", "13.0.88", &nvcc)
 ///     .option(CompilerOption::flag("-O3")?)
 ///     .option(CompilerOption::with_value("--maxrregcount", "64")?)
@@ -36,46 +36,39 @@ pub struct Toolchain {
     pub(crate) fingerprint: Result<Digest, String>,
     /// In the order given.
     pub(crate) ordered: Vec<CompilerOption>,
-    /// By name; each name's options sorted.
+    /// By name. The options of each name are sorted.
     pub(crate) unordered: BTreeMap<String, Vec<CompilerOption>>,
     pub(crate) contents: BTreeMap<String, Digest>,
 }
 
 impl Toolchain {
-    /// The tool that this fingerprint belongs to. Use it where one tool is really several files
-    /// (a driver program and the libraries behind it): digest them all.
+    /// Creates the toolchain of a fingerprint that you compute.
+    ///
+    /// Use it if one tool is several files, such as a driver program and the libraries that it
+    /// loads: digest all of them.
     pub fn new(name: &str, version: &str, fingerprint: Digest) -> Self {
         Self::with_fingerprint(name, version, Ok(fingerprint))
     }
 
-    /// The tool in the file `path`.
+    /// Creates the toolchain of the tool in the file `path`.
     ///
-    /// Where the file cannot be read the toolchain is still a value, but no key can be made with
-    /// it: [`KeyBuilder::new`](crate::KeyBuilder::new) says [`KeyError::Unkeyable`].
+    /// A wrapper script or a driver program says nothing about the programs that it calls: name
+    /// those. If the file cannot be read, [`KeyBuilder::new`](crate::KeyBuilder::new) returns
+    /// [`KeyError::Unkeyable`](crate::KeyError::Unkeyable).
     pub fn of_tool(name: &str, version: &str, path: &Path) -> Self {
-        let fingerprint = Self::fingerprint(path).map_err(|error| error.to_string());
+        let fingerprint = sha256_of_file(path)
+            .map_err(|error| format!("cannot read `{}`: {error}", path.display()));
         Self::with_fingerprint(name, version, fingerprint)
     }
 
-    /// The digest of the tool itself: of the bytes in the file `path`, streamed.
-    ///
-    /// A wrapper script or a driver program says nothing of the programs it calls: name those.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError::Unreadable`] when the file cannot be opened or read.
-    pub fn fingerprint(path: &Path) -> Result<Digest, KeyError> {
-        digest_of_file(path)
-    }
-
-    /// Adds an option whose place among the options counts.
+    /// Adds an option whose position among the options counts.
     #[must_use]
     pub fn option(mut self, option: CompilerOption) -> Self {
         self.ordered.push(option);
         self
     }
 
-    /// Adds an option that means the same wherever it stands. How often it is given counts.
+    /// Adds an option that means the same in every position. The number of repetitions counts.
     #[must_use]
     pub fn option_in_any_order(mut self, option: CompilerOption) -> Self {
         let same_name = self.unordered.entry(option.name().to_owned()).or_default();
@@ -84,9 +77,10 @@ impl Toolchain {
         self
     }
 
-    /// Adds content that the compiler reads by no option, such as a header that the program
-    /// includes, under the name by which it is included. A second content under the same name
-    /// takes the place of the first.
+    /// Adds content that the compiler reads without an option, such as an included header.
+    ///
+    /// `name` is the name by which the program includes it. A second content of the same name
+    /// replaces the first.
     #[must_use]
     pub fn content(mut self, name: &str, content: Digest) -> Self {
         self.contents.insert(name.to_owned(), content);

@@ -1,4 +1,4 @@
-//! A key is made without an allocation, however large the program.
+//! Computing a key allocates nothing, for a program of any size.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,7 +11,7 @@ use std::hint::black_box;
 
 use ptx_key::{Configuration, Contract, DispatchPolicy, FeatureFlags, Identity, KeyBuilder, Lanes};
 
-/// A program of about this many bytes, by statements that use every kind of token but digests.
+/// A program of about `bytes` bytes, with every kind of token but digests.
 struct Program {
     bytes: usize,
 }
@@ -42,13 +42,13 @@ fn a_key_allocates_nothing() {
         isa: "8.0".parse().unwrap(),
         subgroup_size: 32,
         policy: DispatchPolicy::default(),
-        features: FeatureFlags::new(),
+        features: FeatureFlags::default(),
         toolchain: None,
     };
     let keys = KeyBuilder::new(&configuration).unwrap();
     let counting = allocation_counter::measure(|| drop(black_box(vec![0_u8; 64])));
-    assert_eq!(counting.bytes_total, 64, "allocations are not counted");
-    // The first use finds out what the processor can do.
+    assert_eq!(counting.bytes_total, 64, "the counter does not count");
+    // The first use detects the features of the processor.
     keys.key(&Program { bytes: 1_000 });
     for bytes in [1_000, 10_000_000] {
         let counted = allocation_counter::measure(|| {

@@ -1,5 +1,6 @@
-//! The committed vectors, whose digests were computed by `golden/recompute.py` from `ENCODING.md`,
-//! come out the same through the public API.
+//! The public API computes the digests of the committed vectors.
+//!
+//! `golden/recompute.py` computed them from `ENCODING.md`, without this crate.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,12 +11,12 @@
 
 use ptx_key::{
     Assembler, CompilerOption, ComputeCapability, Configuration, Contract, Digest, DispatchPolicy,
-    Encoder, Feature, FeatureFlags, Identity, JitConfiguration, JitOptions, KeyBuilder, KeyTrace,
-    Lanes, NamedValue, ProgramDigests, Toolchain,
+    Feature, FeatureFlags, Identity, JitConfiguration, JitOptions, KeyBuilder, KeyTrace, Lanes,
+    NamedValue, ProgramDigests, Toolchain,
 };
 use serde_json::Value;
 
-/// A program in the vectors' form.
+/// A program as the vectors write it.
 struct Tokens<'v>(&'v [Value]);
 
 impl Identity for Tokens<'_> {
@@ -34,19 +35,9 @@ impl Identity for Tokens<'_> {
                 "record" => {
                     lanes.record(text(content), |lanes| Tokens(list(&token[2])).identify(lanes));
                 }
-                "exact_only" => lanes.exact_only(|exact| write_exact(list(content), exact)),
+                "exact_only" => lanes.exact_only(|exact| Tokens(list(content)).identify(exact)),
                 other => panic!("unknown token {other}"),
             }
-        }
-    }
-}
-
-fn write_exact(tokens: &[Value], exact: &mut Encoder) {
-    for token in tokens {
-        match text(&token[0]) {
-            "u64" => exact.u64(text(&token[1]).parse().unwrap()),
-            "absent" => exact.absent(),
-            other => panic!("unknown token {other}"),
         }
     }
 }
@@ -119,9 +110,8 @@ fn configuration(value: &Value) -> Configuration {
     let known = list(&value["features"]["known"])
         .iter()
         .map(|name| Feature::ALL.into_iter().find(|feature| feature.name() == text(name)).unwrap());
-    let features = list(&value["features"]["named"])
-        .iter()
-        .fold(FeatureFlags::of(known), |features, name| features.with_named(text(name)));
+    let named_features =
+        list(&value["features"]["named"]).iter().map(|name| text(name).to_owned()).collect();
     Configuration {
         contract: Contract::new(
             text(&value["contract"]["name"]),
@@ -135,7 +125,7 @@ fn configuration(value: &Value) -> Configuration {
             workgroup_override: extents.map(|it| [number(&it[0]), number(&it[1]), number(&it[2])]),
             named: named(&policy["named"]).into_iter().collect(),
         },
-        features,
+        features: FeatureFlags { named: named_features, ..FeatureFlags::of(known) },
         toolchain: toolchain(&value["toolchain"]),
     }
 }
@@ -172,7 +162,7 @@ fn vectors() -> Value {
 }
 
 #[test]
-fn the_committed_lowerings_come_out_the_same() {
+fn the_lowerings_have_their_committed_keys() {
     let vectors = vectors();
     let lowerings = list(&vectors["lowerings"]);
     assert!(lowerings.len() >= 10);
@@ -182,7 +172,7 @@ fn the_committed_lowerings_come_out_the_same() {
         let digests = if vector["normalized_only"].as_bool().unwrap() {
             ProgramDigests::normalized_of(&program)
         } else {
-            ProgramDigests::of(&program)
+            ProgramDigests::from(&program)
         };
         assert_eq!(digests.normalized.to_string(), text(&expected["normalized"]), "{name}");
         assert_eq!(
@@ -191,14 +181,13 @@ fn the_committed_lowerings_come_out_the_same() {
             "{name}"
         );
         let builder = KeyBuilder::new(&configuration(&vector["configuration"])).unwrap();
-        let trace = builder.trace_of(digests);
+        let trace = builder.trace(digests);
         let fields = expected["fields"].as_object().unwrap();
         assert_eq!(trace.configuration().len(), fields.len(), "{name}");
-        for field in trace.configuration() {
-            let digest = field.digest.to_string();
-            assert_eq!(digest, text(&fields[field.name.as_ref()]), "{name}: {}", field.name);
+        for (field, digest) in trace.configuration() {
+            assert_eq!(digest.to_string(), text(&fields[field]), "{name}: {field}");
         }
-        let key = builder.key_of(&digests);
+        let key = builder.key(digests);
         assert_eq!(key.to_string(), text(&expected["ptx_key"]), "{name}");
         assert_eq!(trace.key(), key);
         let stored = bytes(&expected["trace"]);
@@ -213,18 +202,18 @@ fn the_committed_lowerings_come_out_the_same() {
 }
 
 #[test]
-fn the_committed_folders_come_out_the_same() {
+fn the_directories_have_their_committed_digests() {
     let vectors = vectors();
-    let folders = list(&vectors["folders"]);
-    assert!(folders.len() >= 2);
-    for vector in folders {
-        let folder = tempfile::tempdir().unwrap();
+    let directories = list(&vectors["folders"]);
+    assert!(directories.len() >= 2);
+    for vector in directories {
+        let directory = tempfile::tempdir().unwrap();
         for (name, content) in vector["files"].as_object().unwrap() {
-            let path = folder.path().join(name);
+            let path = directory.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, bytes(content)).unwrap();
         }
-        let digest = Digest::of_folder(folder.path()).unwrap().to_string();
+        let digest = Digest::of_directory(directory.path()).unwrap().to_string();
         assert_eq!(digest, text(&vector["expected"]["digest"]), "{}", vector["name"]);
     }
 }

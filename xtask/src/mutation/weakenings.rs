@@ -1,118 +1,124 @@
-//! Weakenings of the memory cache that its loom models must notice.
+//! Which code of the memory cache must no loom model accept in a weaker form?
 
-/// One edit of a file of `ptx-cache`.
+/// An edit of code that its file contains.
 pub(super) struct Weakening {
-    /// What it does.
     pub(super) name: &'static str,
-    /// The file, below the crate's `src`.
-    pub(super) file: &'static str,
-    /// The code, which stands there.
     pub(super) code: &'static str,
-    /// What takes its place.
     pub(super) weakened: &'static str,
 }
 
-pub(super) const WEAKENINGS: [Weakening; 17] = [
-    Weakening {
-        name: "publish: Release store to Relaxed",
-        file: "table.rs",
-        code: "store(tagged, Ordering::Release)",
-        weakened: "store(tagged, Ordering::Relaxed)",
-    },
-    Weakening {
-        name: "find: Acquire load to Relaxed",
-        file: "table.rs",
-        code: "let word = self.word(group).load(Ordering::Acquire);",
-        weakened: "let word = self.word(group).load(Ordering::Relaxed);",
-    },
-    Weakening {
-        name: "take: Release store to Relaxed",
-        file: "table.rs",
-        code: "position, DEAD), Ordering::Release",
-        weakened: "position, DEAD), Ordering::Relaxed",
-    },
-    Weakening {
-        name: "table swap: AcqRel to Relaxed",
-        file: "shard.rs",
-        code: "Ordering::AcqRel",
-        weakened: "Ordering::Relaxed",
-    },
-    Weakening {
-        name: "table load: Acquire to Relaxed",
-        file: "shard.rs",
-        code: "self.table.load(Ordering::Acquire, guard)",
-        weakened: "self.table.load(Ordering::Relaxed, guard)",
-    },
-    Weakening {
-        name: "remove: dropped at once",
-        file: "shard.rs",
-        code: "guard.defer(move || drop(value));\n        Some(slot)",
-        weakened: "drop(value);\n        Some(slot)",
-    },
-    Weakening {
-        name: "replace: dropped at once",
-        file: "shard.rs",
-        code: "guard.defer(move || drop(value));\n        }\n        Ok(())",
-        weakened: "drop(value);\n        }\n        Ok(())",
-    },
-    Weakening {
-        name: "old table freed at once",
-        file: "shard.rs",
-        code: "unsafe { guard.defer_unchecked(free) };",
-        weakened: "free();",
-    },
-    Weakening {
-        name: "join: no second look",
-        file: "flight.rs",
-        code: "if let Some(value) = published() {",
-        weakened: "if let Some(value) = published().filter(|_| false) {",
-    },
-    Weakening {
-        name: "a leader that panics abandons its flight",
-        file: "flight.rs",
-        code: "(None, true) => End::Landed(Err(CacheError::Panicked)),",
-        weakened: "(None, true) => End::Abandoned,",
-    },
-    Weakening {
-        name: "a flight has no end",
-        file: "flight.rs",
-        code: "state.end = Some(end);",
-        weakened: "drop(end);",
-    },
-    Weakening {
-        name: "an ended flight stays aloft",
-        file: "flight.rs",
-        code: "lock(&self.flights.aloft).remove(&self.key);",
-        weakened: "",
-    },
-    Weakening {
-        name: "the end of a flight wakes nobody",
-        file: "flight.rs",
-        code: "self.flight.ended.notify_all();",
-        weakened: "",
-    },
-    Weakening {
-        name: "a making does not run in its thread",
-        file: "waits.rs",
-        code: "before: replace_running(Some(Arc::clone(self)))",
-        weakened: "before: None",
-    },
-    Weakening {
-        name: "circles are not refused",
-        file: "waits.rs",
-        code: "return Err(Refusal::Circle);",
-        weakened: "break;",
-    },
-    Weakening {
-        name: "reserve: load and store",
-        file: "accounting.rs",
-        code: "self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()",
-        weakened: "fits(self.0.load(Ordering::Relaxed)).map(|n| self.0.store(n, Ordering::Relaxed)).is_some()",
-    },
-    Weakening {
-        name: "release: load and store",
-        file: "accounting.rs",
-        code: "self.0.fetch_sub(pack(Resident { entries: 1, bytes: weight }), Ordering::Relaxed);",
-        weakened: "let n = self.0.load(Ordering::Relaxed); self.0.store(n - pack(Resident { entries: 1, bytes: weight }), Ordering::Relaxed);",
-    },
+/// The edits of one file.
+type Weakenings = (&'static str, &'static [Weakening]);
+
+pub(super) const WEAKENINGS: [Weakenings; 5] = [
+    (
+        "crates/ptx-cache/src/table.rs",
+        &[
+            Weakening {
+                name: "publish: Release store to Relaxed",
+                code: "store(tagged, Ordering::Release)",
+                weakened: "store(tagged, Ordering::Relaxed)",
+            },
+            Weakening {
+                name: "find: Acquire load to Relaxed",
+                code: "let word = self.word(group).load(Ordering::Acquire);",
+                weakened: "let word = self.word(group).load(Ordering::Relaxed);",
+            },
+            Weakening {
+                name: "remove: Release store to Relaxed",
+                code: "position, DEAD), Ordering::Release",
+                weakened: "position, DEAD), Ordering::Relaxed",
+            },
+        ],
+    ),
+    (
+        "crates/ptx-cache/src/shard.rs",
+        &[
+            Weakening {
+                name: "table swap: AcqRel to Relaxed",
+                code: "Ordering::AcqRel",
+                weakened: "Ordering::Relaxed",
+            },
+            Weakening {
+                name: "table load: Acquire to Relaxed",
+                code: "self.table.load(Ordering::Acquire, guard)",
+                weakened: "self.table.load(Ordering::Relaxed, guard)",
+            },
+            Weakening {
+                name: "remove: the value is dropped at once",
+                code: "guard.defer(move || drop(value));\n        Some(slot)",
+                weakened: "drop(value);\n        Some(slot)",
+            },
+            Weakening {
+                name: "replace: the old value is dropped at once",
+                code: "guard.defer(move || drop(value));\n        }\n        Ok(())",
+                weakened: "drop(value);\n        }\n        Ok(())",
+            },
+            Weakening {
+                name: "the old table is freed at once",
+                code: "unsafe { guard.defer_unchecked(free) };",
+                weakened: "free();",
+            },
+        ],
+    ),
+    (
+        "crates/ptx-cache/src/flight.rs",
+        &[
+            Weakening {
+                name: "join: no second look in the table",
+                code: "if let Some(value) = published() {",
+                weakened: "if let Some(value) = published().filter(|_| false) {",
+            },
+            Weakening {
+                name: "a panicking leader reports no panic",
+                code: "(None, true) => End::Landed(Err(CacheError::Panicked)),",
+                weakened: "(None, true) => End::Abandoned,",
+            },
+            Weakening {
+                name: "a flight never ends",
+                code: "state.end = Some(end);",
+                weakened: "drop(end);",
+            },
+            Weakening {
+                name: "an ended flight stays registered",
+                code: "lock(&self.flights.aloft).remove(&self.key);",
+                weakened: "",
+            },
+            Weakening {
+                name: "the end of a flight wakes no waiter",
+                code: "self.flight.ended.notify_all();",
+                weakened: "",
+            },
+        ],
+    ),
+    (
+        "crates/ptx-cache/src/waits.rs",
+        &[
+            Weakening {
+                name: "a thread does not know what it computes",
+                code: "before: replace_running(Some(Arc::clone(self)))",
+                weakened: "before: None",
+            },
+            Weakening {
+                name: "a deadlock is not refused",
+                code: "return Err(Refusal::Circle);",
+                weakened: "break;",
+            },
+        ],
+    ),
+    (
+        "crates/ptx-cache/src/accounting.rs",
+        &[
+            Weakening {
+                name: "reserve: load and store",
+                code: "self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()",
+                weakened: "fits(self.0.load(Ordering::Relaxed)).map(|n| self.0.store(n, Ordering::Relaxed)).is_some()",
+            },
+            Weakening {
+                name: "release: load and store",
+                code: "self.0.fetch_sub(pack(Resident { entries: 1, bytes: weight }), Ordering::Relaxed);",
+                weakened: "let n = self.0.load(Ordering::Relaxed); self.0.store(n - pack(Resident { entries: 1, bytes: weight }), Ordering::Relaxed);",
+            },
+        ],
+    ),
 ];

@@ -1,6 +1,6 @@
-"""Puts files out of a wheel from PyPI into a folder: fetch.py FOLDER REQUIREMENT FILE...
+"""Extracts files from a wheel on PyPI: fetch.py DIRECTORY REQUIREMENT FILE...
 
-A file comes under its name when it is whole, so a stopped run leaves nothing half-made.
+A file appears in DIRECTORY only when it is complete, so an interrupted run leaves no partial file.
 """
 import os
 import subprocess
@@ -8,8 +8,8 @@ import sys
 import tempfile
 import zipfile
 
-folder, requirement, *files = sys.argv[1:]
-with tempfile.TemporaryDirectory(dir=folder) as part:
+directory, requirement, *files = sys.argv[1:]
+with tempfile.TemporaryDirectory(dir=directory) as part:
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     pip += ["--no-deps", "--only-binary=:all:", "--dest", part, requirement]
     if subprocess.run(pip).returncode != 0:
@@ -19,9 +19,9 @@ with tempfile.TemporaryDirectory(dir=folder) as part:
         for file in files:
             members = [member for member in archive.namelist() if member.endswith("/" + file)]
             if len(members) != 1:
-                sys.exit(f"{wheel} holds {len(members)} files {file}, not one")
+                sys.exit(f"{wheel} has {len(members)} files named {file}, expected one")
             name = os.path.basename(file)
-            with open(os.path.join(part, name), "wb") as whole:
-                whole.write(archive.read(members[0]))
+            with open(os.path.join(part, name), "wb") as complete:
+                complete.write(archive.read(members[0]))
             os.chmod(os.path.join(part, name), 0o755)
-            os.replace(os.path.join(part, name), os.path.join(folder, name))
+            os.replace(os.path.join(part, name), os.path.join(directory, name))

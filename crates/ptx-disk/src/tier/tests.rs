@@ -29,7 +29,7 @@ fn keyed() -> (PtxKey, Artifact) {
         isa: "8.0".parse().unwrap(),
         subgroup_size: 32,
         policy: DispatchPolicy::default(),
-        features: FeatureFlags::new(),
+        features: FeatureFlags::default(),
         toolchain: None,
     };
     let trace = KeyBuilder::new(&configuration).unwrap().trace(&Program);

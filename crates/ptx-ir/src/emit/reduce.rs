@@ -1,34 +1,30 @@
-//! A value of the whole workgroup: by shuffles within subgroups, or by a tree in workgroup memory.
+//! How do the values of a workgroup's threads become one? By shuffles within subgroups, or by a tree
+//! in workgroup memory.
 
 use ptx_key::Feature;
 
-use super::expression::Value;
-use super::{Emitter, Kind, Register};
-use crate::{Axis, Index, LowerError, Reduction, Type};
+use super::emitter::{Emitter, Value};
+use crate::{Axis, Index, Reduction, Type};
 
 impl Emitter<'_> {
-    pub(super) fn reduce(
-        &mut self,
-        reduction: Reduction,
-        value: &Value,
-    ) -> Result<Value, LowerError> {
-        let threads = self.threads();
-        let [x, ..] = self.interface.workgroup;
-        if x != threads {
-            return self.refuse(format!(
-                "a reduction needs workgroups along x alone, not {:?}",
-                self.interface.workgroup
-            ));
+    /// Leaves the combined value in a register of every thread.
+    pub(super) fn reduce(&mut self, reduction: Reduction, value: &Value) -> Value {
+        let size = self.interface.workgroup;
+        if size[0] != self.threads() {
+            self.refuse(format!("a reduction needs workgroups along x alone, not {size:?}"));
         }
-        let local = self.position(Index::Local, Axis::X);
         if self.configuration.features.contains(Feature::SubgroupOps) {
-            self.by_subgroups(reduction, value, &local, threads)
+            self.reduce_by_subgroups(reduction, value)
         } else {
-            self.by_tree(reduction, value, &local, threads)
+            self.reduce_by_tree(reduction, value)
         }
     }
 
-    fn combined(&mut self, reduction: Reduction, left: &Value, right: &Value) -> Value {
+    fn threads(&self) -> u32 {
+        self.interface.workgroup.iter().product()
+    }
+
+    fn combine(&mut self, reduction: Reduction, left: &Value, right: &Value) -> Value {
         let instruction = match reduction {
             Reduction::Sum => "add.rn.f32",
             Reduction::Maximum => "max.f32",
@@ -36,24 +32,20 @@ impl Emitter<'_> {
         self.set(Type::F32, |to| format!("{instruction} {to}, {left}, {right};"))
     }
 
-    /// Butterfly within each subgroup (Mark Harris, *Optimizing Parallel Reduction in CUDA*, with
-    /// shuffles in place of shared memory), then over the subgroups' values.
-    fn by_subgroups(
-        &mut self,
-        reduction: Reduction,
-        value: &Value,
-        local: &Value,
-        threads: u32,
-    ) -> Result<Value, LowerError> {
+    /// Combines by a butterfly within each subgroup (Mark Harris, *Optimizing Parallel Reduction in
+    /// CUDA*, with shuffles in place of shared memory), then over the subgroups' values.
+    fn reduce_by_subgroups(&mut self, reduction: Reduction, value: &Value) -> Value {
+        let local = self.position(Index::Local, Axis::X);
+        let threads = self.threads();
         let width = self.configuration.subgroup_size;
         if !threads.is_multiple_of(32) {
-            return self.refuse(format!(
+            self.refuse(format!(
                 "a reduction by shuffles needs workgroups of whole warps of 32 threads, not \
-                 {threads}; leave the feature {} out",
+                 {threads}; remove the feature {}",
                 Feature::SubgroupOps.name()
             ));
         }
-        // Lanes above the width stay apart: the upper bits of the clamp keep each segment its own.
+        // The upper bits of the clamp keep a lane within its segment.
         let clamp = ((32 - width) << 8) | 0x1f;
         let mut reduced = value.clone();
         let mut distance = width / 2;
@@ -61,70 +53,62 @@ impl Emitter<'_> {
             let other = self.set(Type::F32, |to| {
                 format!("shfl.sync.bfly.b32 {to}, {reduced}, {distance}, {clamp}, 0xffffffff;")
             });
-            reduced = self.combined(reduction, &reduced, &other);
+            reduced = self.combine(reduction, &reduced, &other);
             distance /= 2;
         }
         let subgroups = threads / width;
         if subgroups == 1 {
-            return Ok(reduced);
+            return reduced;
         }
         self.reduction_bytes = self.reduction_bytes.max(subgroups * 4);
         let lane = self.set(Type::U32, |to| format!("and.b32 {to}, {local}, {};", width - 1));
         let subgroup = self.set(Type::U32, |to| format!("div.u32 {to}, {local}, {width};"));
-        let first = self.register(Kind::Predicate);
-        self.line(&format!("setp.eq.u32 {first}, {lane}, 0;"));
-        let place = self.partial(&subgroup);
-        self.line(&format!("@{first} st.shared.f32 [{place}], {reduced};"));
+        let first = self.set(Type::Bool, |to| format!("setp.eq.u32 {to}, {lane}, 0;"));
+        let own = self.shared_address("partials", &subgroup, 4);
+        self.line(&format!("@{first} st.shared.f32 [{own}], {reduced};"));
         self.line("bar.sync 0;");
         let mut total = self.set(Type::F32, |to| format!("ld.shared.f32 {to}, [partials];"));
         for number in 1..subgroups {
             let offset = number * 4;
             let next =
                 self.set(Type::F32, |to| format!("ld.shared.f32 {to}, [partials+{offset}];"));
-            total = self.combined(reduction, &total, &next);
+            total = self.combine(reduction, &total, &next);
         }
-        // The next reduction writes only when all have read this one's values.
+        // The next reduction writes only after all threads have read these values.
         self.line("bar.sync 0;");
-        Ok(total)
+        total
     }
 
-    fn by_tree(
-        &mut self,
-        reduction: Reduction,
-        value: &Value,
-        local: &Value,
-        threads: u32,
-    ) -> Result<Value, LowerError> {
+    fn reduce_by_tree(&mut self, reduction: Reduction, value: &Value) -> Value {
+        let local = self.position(Index::Local, Axis::X);
+        let threads = self.threads();
         if !threads.is_power_of_two() {
-            return self.refuse(format!(
-                "a reduction without subgroup operations needs a power of two of threads, not {threads}"
+            self.refuse(format!(
+                "a reduction without subgroup operations needs a power of two of threads, not \
+                 {threads}"
             ));
         }
         self.reduction_bytes = self.reduction_bytes.max(threads * 4);
-        let mine = self.partial(local);
-        self.line(&format!("st.shared.f32 [{mine}], {value};"));
+        let own = self.shared_address("partials", &local, 4);
+        self.line(&format!("st.shared.f32 [{own}], {value};"));
         self.line("bar.sync 0;");
         let mut distance = threads / 2;
         while distance > 0 {
-            let (active, skip) = (self.register(Kind::Predicate), self.label());
-            self.line(&format!("setp.lt.u32 {active}, {local}, {distance};"));
+            let skip = self.label();
+            let active =
+                self.set(Type::Bool, |to| format!("setp.lt.u32 {to}, {local}, {distance};"));
             self.line(&format!("@!{active} bra {skip};"));
-            let left = self.set(Type::F32, |to| format!("ld.shared.f32 {to}, [{mine}];"));
+            let left = self.set(Type::F32, |to| format!("ld.shared.f32 {to}, [{own}];"));
             let offset = distance * 4;
-            let right = self.set(Type::F32, |to| format!("ld.shared.f32 {to}, [{mine}+{offset}];"));
-            let both = self.combined(reduction, &left, &right);
-            self.line(&format!("st.shared.f32 [{mine}], {both};"));
+            let right = self.set(Type::F32, |to| format!("ld.shared.f32 {to}, [{own}+{offset}];"));
+            let both = self.combine(reduction, &left, &right);
+            self.line(&format!("st.shared.f32 [{own}], {both};"));
             self.place(&skip);
             self.line("bar.sync 0;");
             distance /= 2;
         }
         let total = self.set(Type::F32, |to| format!("ld.shared.f32 {to}, [partials];"));
         self.line("bar.sync 0;");
-        Ok(total)
-    }
-
-    fn partial(&mut self, number: &Value) -> Register {
-        let base = self.set(Type::U32, |to| format!("mov.u32 {to}, partials;"));
-        self.set(Type::U32, |to| format!("mad.lo.u32 {to}, {number}, 4, {base};")).register
+        total
     }
 }

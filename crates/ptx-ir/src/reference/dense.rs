@@ -1,55 +1,59 @@
-//! A matrix product by tiles in workgroup memory.
+//! Do the threads of a workgroup share tiles? A matrix product.
 
-use super::{Binding, Expected, Reference, Work, floats, series};
-use crate::{Access, Axis, Element, KernelBuilder, LowerError, local, x, y};
+use super::binding::{Binding, Reference, Work, floats, series, words};
+use crate::{
+    Access, Axis, Element, Expression, Index, Kernel, KernelParts, LowerError, Statement, Type, x,
+};
 
 const TILE: u32 = 16;
-/// Rows of A, columns of A, columns of B: none a multiple of the tile.
+/// The rows of A, the columns of A, and the columns of B. None is a multiple of the tile.
 const SHAPE: [u32; 3] = [50, 70, 40];
 
-/// C = A · B, with the shape in a uniform buffer.
+/// C = A · B, with the shape in a buffer.
 pub(super) fn matmul() -> Result<Reference, LowerError> {
-    let mut kernel = KernelBuilder::new("matmul", [TILE, TILE, 1]);
-    kernel.fix_workgroup();
+    let mut kernel = KernelParts::new("matmul", [TILE, TILE, 1]);
+    kernel.fixed_workgroup = true;
     let a = kernel.buffer(0, Access::Read, Element::F32, None);
     let b = kernel.buffer(1, Access::Read, Element::F32, None);
-    let c = kernel.buffer(2, Access::Write, Element::F32, None);
-    let shape = kernel.buffer(3, Access::Uniform, Element::U32, Some(3));
-    let a_tile = kernel.buffer(4, Access::Workgroup, Element::F32, Some(TILE * TILE));
-    let b_tile = kernel.buffer(5, Access::Workgroup, Element::F32, Some(TILE * TILE));
-    let (rows, inner, columns) =
-        (kernel.variable(shape.at(0)), kernel.variable(shape.at(1)), kernel.variable(shape.at(2)));
-    let (column, row) = (kernel.variable(x()), kernel.variable(y()));
-    let (tile_column, tile_row) =
-        (kernel.variable(local(Axis::X)), kernel.variable(local(Axis::Y)));
-    let place = kernel.variable(tile_row.value() * TILE + tile_column);
-    let sum = kernel.float(0.0);
+    let c = kernel.buffer(2, Access::ReadWrite, Element::F32, None);
+    let shape = kernel.buffer(3, Access::Read, Element::U32, Some(3));
+    let tile = Some(TILE * TILE);
+    let a_tile = kernel.buffer(4, Access::Workgroup, Element::F32, tile);
+    let b_tile = kernel.buffer(5, Access::Workgroup, Element::F32, tile);
+    let [rows, inner, columns] = [0, 1, 2].map(|it| kernel.variable(Type::U32, shape.at(it)));
+    let column = kernel.variable(Type::U32, x());
+    let row = kernel.variable(Type::U32, Expression::Position(Index::Global, Axis::Y));
+    let [tile_column, tile_row] = [Axis::X, Axis::Y]
+        .map(|axis| kernel.variable(Type::U32, Expression::Position(Index::Local, axis)));
+    let place = kernel.variable(Type::U32, tile_row.value() * TILE + tile_column);
+    let sum = kernel.variable(Type::F32, 0.0);
     kernel.repeat(0, inner, TILE, |kernel, first| {
         // Beyond the edge a tile holds zeros, which add nothing.
-        let a_column = kernel.variable(first.value() + tile_column);
+        let a_column = kernel.variable(Type::U32, first.value() + tile_column);
         kernel.store(a_tile, place, 0.0);
-        kernel.when(row.value().less(rows).and(a_column.value().less(inner)), |kernel| {
+        kernel.when(row.value().less(rows) & a_column.value().less(inner), |kernel| {
             kernel.store(a_tile, place, a.at(row.value() * inner + a_column));
         });
-        let b_row = kernel.variable(first.value() + tile_row);
+        let b_row = kernel.variable(Type::U32, first.value() + tile_row);
         kernel.store(b_tile, place, 0.0);
-        kernel.when(b_row.value().less(inner).and(column.value().less(columns)), |kernel| {
+        kernel.when(b_row.value().less(inner) & column.value().less(columns), |kernel| {
             kernel.store(b_tile, place, b.at(b_row.value() * columns + column));
         });
-        kernel.barrier();
+        kernel.body.push(Statement::Barrier);
         kernel.repeat(0, TILE, 1, |kernel, k| {
             let left = a_tile.at(tile_row.value() * TILE + k);
             let right = b_tile.at(k.value() * TILE + tile_column);
             kernel.assign(sum, left.multiply_add(right, sum));
         });
-        kernel.barrier();
+        kernel.body.push(Statement::Barrier);
     });
-    kernel.when(row.value().less(rows).and(column.value().less(columns)), |kernel| {
+    kernel.when(row.value().less(rows) & column.value().less(columns), |kernel| {
         kernel.store(c, row.value() * columns + column, sum);
     });
 
+    let [a_values, b_values] =
+        [(SHAPE[0], 5), (SHAPE[2], 6)].map(|(extent, seed)| series(extent * SHAPE[1], seed));
     let [rows, inner, columns] = SHAPE.map(|extent| extent as usize);
-    let (a_values, b_values) = (series(rows * inner, 5), series(inner * columns, 6));
     let mut products = Vec::with_capacity(rows * columns);
     for row in 0..rows {
         for column in 0..columns {
@@ -58,19 +62,16 @@ pub(super) fn matmul() -> Result<Reference, LowerError> {
             products.push(terms.fold(0.0_f32, |sum, (left, right)| left.mul_add(right, sum)));
         }
     }
+    let before = vec![f32::NAN; products.len()];
+    let product = Binding::output(2, floats(&before), floats(&products));
     Ok(Reference {
-        kernel: kernel.finish()?,
+        kernel: Kernel::new(&kernel)?,
         work: Work::Workgroups([SHAPE[2].div_ceil(TILE), SHAPE[0].div_ceil(TILE)]),
         bindings: vec![
-            Binding::read(0, floats(&a_values), a_values.len()),
-            Binding::read(1, floats(&b_values), b_values.len()),
-            Binding::written(
-                2,
-                floats(&vec![f32::NAN; rows * columns]),
-                rows * columns,
-                Expected::F32 { values: products, relative: 1e-5, absolute: 1e-5 },
-            ),
-            Binding::read(3, super::words(&SHAPE), SHAPE.len()),
+            Binding::input(0, floats(&a_values)),
+            Binding::input(1, floats(&b_values)),
+            Binding { tolerance: Some([1e-5, 1e-5]), ..product },
+            Binding::input(3, words(&SHAPE)),
         ],
     })
 }

@@ -1,31 +1,33 @@
-//! For generated kernels the emitted text computes what the kernel means.
+//! Does the text of a generated kernel compute what the kernel means?
 
 use std::cell::Cell;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use ptx_ir::reference::Work;
-use ptx_ir::{Access, BufferId, Element, Expression, Kernel, Statement, arbitrary, lower};
+use ptx_ir::{
+    Access, BufferId, Element, Expression, Kernel, KernelParts, Statement, arbitrary, lower,
+};
 use ptx_key::{DispatchPolicy, Feature};
 
 use crate::interpret::interpret;
 use crate::machine::Order;
 use crate::{Launch, configuration};
 
-/// Elements of every buffer.
+/// The number of elements of every buffer.
 const LENGTH: u32 = 16;
 const WORKGROUPS: u32 = 3;
 
-/// The kernel for workgroups of one thread, so that threads cannot race, with every index within
-/// its buffer.
-fn tamed(kernel: Kernel) -> Kernel {
-    let mut parts = kernel.into_parts();
-    parts.workgroup.size = [1, 1, 1];
+/// Returns the kernel for workgroups of one thread, so that threads cannot race, with every index
+/// within its buffer.
+fn tamed(kernel: &Kernel) -> Kernel {
+    let mut parts = KernelParts::clone(kernel);
+    parts.workgroup = [1, 1, 1];
     for buffer in &mut parts.buffers {
         buffer.count = Some(LENGTH);
     }
     parts.body.iter_mut().for_each(tame);
-    Kernel::new(parts).unwrap()
+    Kernel::new(&parts).unwrap()
 }
 
 fn tame(statement: &mut Statement) {
@@ -46,21 +48,21 @@ fn tame(statement: &mut Statement) {
         }
         Statement::AsyncCopy { destination_index, source_index, .. } => {
             within(destination_index);
-            // Beyond the end a copy is of zeros: anything goes.
+            // Past the end it copies a zero: any index is valid.
             bound(source_index);
         }
         Statement::Barrier | Statement::AsyncCommit | Statement::AsyncWait(_) => {}
     }
 }
 
-/// Makes an index one of the buffer's elements.
+/// Brings an index within its buffer.
 fn within(index: &mut Expression) {
     bound(index);
     let free = std::mem::replace(index, Expression::U32(0));
     *index = free % LENGTH;
 }
 
-/// Makes every index in an expression one of the buffer's elements.
+/// Brings every index in an expression within its buffer.
 fn bound(expression: &mut Expression) {
     match expression {
         Expression::Load(_, index) => within(index),
@@ -84,7 +86,7 @@ fn bound(expression: &mut Expression) {
     }
 }
 
-/// Bits that each buffer begins with, by its position.
+/// Returns the bits of each buffer before the launch, by its position.
 fn contents(kernel: &Kernel) -> Vec<Vec<u32>> {
     let bits = |element, number: u32| {
         let small = i16::try_from(number % 23).unwrap() - 9;
@@ -94,7 +96,7 @@ fn contents(kernel: &Kernel) -> Vec<Vec<u32>> {
             _ => number.wrapping_mul(0x0101_0101) >> (number % 29),
         }
     };
-    let buffers = kernel.parts().buffers.iter().zip(0..);
+    let buffers = kernel.buffers.iter().zip(0..);
     buffers
         .map(|(buffer, salt): (_, u32)| {
             (0..LENGTH).map(|place| bits(buffer.element, place * 7 + salt * 5)).collect()
@@ -102,23 +104,23 @@ fn contents(kernel: &Kernel) -> Vec<Vec<u32>> {
         .collect()
 }
 
-/// The positions of the buffers that the caller binds, in the order of slots.
+/// Returns the positions of the buffers that the launch binds, in the order of slots.
 fn bound_buffers(kernel: &Kernel) -> Vec<usize> {
-    let buffers = &kernel.parts().buffers;
+    let buffers = &kernel.buffers;
     let mut positions: Vec<_> = (0..buffers.len()).collect();
     positions.retain(|position| buffers[*position].access != Access::Workgroup);
     positions.sort_by_key(|position| buffers[*position].slot);
     positions
 }
 
-/// Whether the bits are the same element. One number that is none is as good as another.
+/// Returns true if the bits are the same element. All NaNs are the same.
 fn same(element: Element, left: u32, right: u32) -> bool {
-    let no_number = |bits: u32| match element {
+    let is_nan = |bits: u32| match element {
         Element::F32 => f32::from_bits(bits).is_nan(),
         Element::F16 => half::f16::from_bits(bits as u16).is_nan(),
         Element::Bf16 | Element::U32 | Element::I32 => false,
     };
-    left == right || no_number(left) && no_number(right)
+    left == right || is_nan(left) && is_nan(right)
 }
 
 #[test]
@@ -128,10 +130,10 @@ fn the_text_computes_what_the_kernel_means() {
     let compared = Cell::new(0);
     let mut runner = TestRunner::new(Config { cases: 2_048, ..Config::with_source_file(file!()) });
     let run = runner.run(&(arbitrary::kernel(), features), |(kernel, mut features)| {
-        let kernel = tamed(kernel);
+        let kernel = tamed(&kernel);
         features.push(Feature::F16);
         let mut asked = configuration(&features);
-        // Nothing is approximate then; an exponential is refused.
+        // Nothing is approximate then, and an exponential is refused.
         asked.policy = DispatchPolicy { ulp_budget: Some(0), ..DispatchPolicy::default() };
         if lower(&kernel, &asked).is_err() {
             return Ok(());
@@ -143,7 +145,7 @@ fn the_text_computes_what_the_kernel_means() {
         }
         compared.set(compared.get() + 1);
         let positions = bound_buffers(&kernel);
-        let element = |position: usize| kernel.parts().buffers[position].element;
+        let element = |position: usize| kernel.buffers[position].element;
         let bytes = |position: usize| -> Vec<u8> {
             let width = element(position).bytes() as usize;
             let words = before[position].iter();
@@ -167,7 +169,7 @@ fn the_text_computes_what_the_kernel_means() {
                 let found = u32::from_le_bytes(word);
                 prop_assert!(
                     same(element, found, *expected),
-                    "{:?}, element {place}: {found:#x}, and the kernel means {expected:#x}",
+                    "{:?}, element {place}: {found:#x}, but the kernel means {expected:#x}",
                     BufferId(u32::try_from(position).unwrap())
                 );
             }

@@ -1,14 +1,14 @@
-//! Every operation on integers, with and without a sign, on values at the edges.
+//! Does every operation on integers, signed and unsigned, compute the right value at the edges?
 
 use ptx_ir::reference::Work;
-use ptx_ir::{Access, Binary, Element, Expression, KernelBuilder, x};
+use ptx_ir::{Access, Binary, Element, Expression, Kernel, KernelParts, Type, x};
 
 use crate::machine::Order;
 use crate::{Launch, configuration};
 
 const EDGES: [u32; 10] = [0, 1, 2, 31, 32, 33, 0x7fff_ffff, 0x8000_0000, 0xffff_fffe, 0xffff_ffff];
 
-/// An operation and what it makes of bits without and with a sign.
+/// An operation, and its results for unsigned and signed operands.
 type Case = (Binary, fn(u32, u32) -> u32, fn(i32, i32) -> i32);
 
 const CASES: [Case; 12] = [
@@ -30,24 +30,24 @@ const CASES: [Case; 12] = [
     (
         Binary::ShiftRight,
         |a, b| if b < 32 { a >> b } else { 0 },
-        // A negative amount counts as a large one.
+        // A negative amount is a large unsigned one.
         |a, b| if (0..32).contains(&b) { a >> b } else { a >> 31 },
     ),
 ];
 
-/// What the text makes of each pair of bits.
+/// Computes the operation on each pair by running its text.
 fn evaluate(operation: Binary, element: Element, pairs: &[(u32, u32)]) -> Vec<u32> {
-    let mut kernel = KernelBuilder::new("one_operation", [64, 1, 1]);
+    let mut kernel = KernelParts::new("one_operation", [64, 1, 1]);
     let [left, right] = [0, 1].map(|slot| kernel.buffer(slot, Access::Read, element, None));
-    let output = kernel.buffer(2, Access::Write, element, None);
-    let i = kernel.variable(x());
+    let output = kernel.buffer(2, Access::ReadWrite, element, None);
+    let i = kernel.variable(Type::U32, x());
     kernel.when(i.value().less(output.length()), |kernel| {
         let value = Expression::Binary(operation, left.at(i).into(), right.at(i).into());
         kernel.store(output, i, value);
     });
     let length = u32::try_from(pairs.len()).unwrap();
     let launch = Launch {
-        kernel: &kernel.finish().unwrap(),
+        kernel: &Kernel::new(&kernel).unwrap(),
         configuration: &configuration(&[]),
         work: Work::Threads(length),
         persistent: 1,

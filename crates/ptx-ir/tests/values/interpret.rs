@@ -1,6 +1,6 @@
-//! What a kernel means, statement by statement, for workgroups of one thread. It shares nothing with
-//! the emitter. `None` is what the IR leaves open: division by zero, a place that a copy is on its
-//! way to, and loops that go on for too long to wait.
+//! What does a kernel mean, statement by statement, for workgroups of one thread? It shares nothing
+//! with the emitter. `None` is what the IR leaves open: division by zero, access to the destination
+//! of an unfinished copy, and loops that take too long.
 
 use half::f16;
 use ptx_ir::{
@@ -10,7 +10,7 @@ use ptx_ir::{
 
 use crate::operation::lesser;
 
-/// Most statements of one thread.
+/// The most statements of one thread.
 const MOST_STATEMENTS: u32 = 2_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ enum Value {
 
 use Value::{Bool, F32, I32, U32};
 
-/// A copy that is on its way: where to, and the bits.
+/// An unfinished copy: the destination and the bits.
 type Copy = (BufferId, u32, u32);
 
 struct Thread<'k> {
@@ -37,7 +37,7 @@ struct Thread<'k> {
     groups: Vec<Vec<Copy>>,
 }
 
-/// Runs this many workgroups along x, one after the other.
+/// Runs this many workgroups along x in turn.
 pub(crate) fn interpret(kernel: &Kernel, workgroups: u32, buffers: &mut [Vec<u32>]) -> Option<()> {
     for workgroup in 0..workgroups {
         let zero = |kind: &Type| match kind {
@@ -46,11 +46,11 @@ pub(crate) fn interpret(kernel: &Kernel, workgroups: u32, buffers: &mut [Vec<u32
             Type::I32 => I32(0),
             Type::Bool => Bool(false),
         };
-        let variables = kernel.parts().variables.iter().map(zero).collect();
+        let variables = kernel.variables.iter().map(zero).collect();
         let (begun, groups) = (Vec::new(), Vec::new());
         let mut thread =
             Thread { kernel, buffers, variables, workgroup, statements: 0, begun, groups };
-        thread.block(&kernel.parts().body)?;
+        thread.block(&kernel.body)?;
     }
     Some(())
 }
@@ -66,7 +66,7 @@ impl Thread<'_> {
             return None;
         }
         match statement {
-            // One thread makes the reduced value alone.
+            // A workgroup of one thread.
             Statement::Assign(variable, value) | Statement::Reduce { variable, value, .. } => {
                 let value = self.value(value)?;
                 self.assign(*variable, value);
@@ -132,7 +132,7 @@ impl Thread<'_> {
     }
 
     fn element(&self, buffer: BufferId) -> Element {
-        self.kernel.parts().buffers[buffer.0 as usize].element
+        self.kernel.buffers[buffer.0 as usize].element
     }
 
     fn load(&self, buffer: BufferId, index: u32) -> Option<Value> {
@@ -143,7 +143,7 @@ impl Thread<'_> {
             Element::F16 => F32(f16::from_bits(bits as u16).to_f32()),
             Element::U32 => U32(bits),
             Element::I32 => I32(bits.cast_signed()),
-            Element::Bf16 => panic!("no kernel here has brain floats"),
+            Element::Bf16 => panic!("the generator uses no brain floats"),
         })
     }
 
@@ -163,7 +163,7 @@ impl Thread<'_> {
     fn unsigned(&self, expression: &Expression) -> Option<u32> {
         match self.value(expression)? {
             U32(value) => Some(value),
-            other => panic!("{other:?} is no u32"),
+            other => panic!("{other:?} is not a u32"),
         }
     }
 
@@ -182,7 +182,6 @@ impl Thread<'_> {
                 (Unary::Negate, F32(value)) => F32(-value),
                 (Unary::Negate, I32(value)) => I32(value.wrapping_neg()),
                 (Unary::Not, Bool(value)) => Bool(!value),
-                (Unary::SquareRoot, F32(value)) => F32(value.sqrt()),
                 (operation, value) => panic!("{operation:?} of {value:?}"),
             },
             Expression::Binary(operation, left, right) => {
@@ -253,7 +252,7 @@ fn binary(operation: Binary, left: Value, right: Value) -> Option<Value> {
             Binary::Remainder => a.wrapping_rem(b),
             Binary::Minimum => a.min(b),
             Binary::Maximum => a.max(b),
-            // The amount counts as unsigned: a negative one moves every bit out.
+            // The amount is unsigned: a negative one shifts every bit out.
             Binary::ShiftRight => a >> b.cast_unsigned().min(31),
             _ => bits(operation, a.cast_unsigned(), b.cast_unsigned()).cast_signed(),
         }),
@@ -261,7 +260,7 @@ fn binary(operation: Binary, left: Value, right: Value) -> Option<Value> {
     })
 }
 
-/// What is the same for integers with and without a sign.
+/// Computes what is the same for signed and unsigned integers.
 fn bits(operation: Binary, a: u32, b: u32) -> u32 {
     match operation {
         Binary::Add => a.wrapping_add(b),

@@ -1,6 +1,7 @@
-//! A GPU of one workgroup at a time. It panics on what a GPU would let pass or make undefined: an
-//! access outside of a buffer, two threads at one place of workgroup memory without a barrier
-//! between them, a copy that is not waited for, a barrier or shuffle that not all threads reach.
+//! How does a GPU run a program? This one runs one workgroup at a time. It panics where a GPU is
+//! silent or undefined: an access outside of a buffer, two threads at one place of workgroup memory
+//! without a barrier between them, a copy that no one waits for, a barrier or shuffle that not all
+//! threads reach.
 
 use std::collections::HashMap;
 
@@ -8,10 +9,10 @@ use crate::memory::{GlobalMemory, SharedMemory};
 use crate::operation::{Operation, Space};
 use crate::program::{Instruction, Operand, Program};
 
-/// Most instructions of one thread: more is a loop without an end.
+/// The most instructions of one thread. More is an endless loop.
 const MOST_STEPS: u32 = 1_000_000;
 
-/// In which order threads and workgroups have their turns.
+/// The order in which threads and workgroups run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Forward,
@@ -33,12 +34,12 @@ struct Thread {
     registers: Vec<u64>,
     next: usize,
     steps: u32,
-    /// Copies that were begun: the address in workgroup memory and what arrives there.
+    /// Copies outside of a group: the address in workgroup memory and the value for it.
     begun: Vec<(u64, u32)>,
     groups: Vec<Vec<(u64, u32)>>,
 }
 
-/// Why a thread does not go on by itself.
+/// Why a thread stops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stop {
     Barrier,
@@ -107,13 +108,13 @@ impl<'p> Machine<'p> {
         let sent: HashMap<usize, u64> =
             threads.iter().map(|it| (it.number, self.read(it, from))).collect();
         for thread in threads {
-            // "Clamp bits 4..0, segment mask 12..8": a lane beyond its segment gives its own value.
+            // "Clamp bits 4..0, segment mask 12..8": past the segment a lane keeps its own value.
             let (warp, lane) = (thread.number & !31, thread.number & 31);
             let (segments, last) = (clamp >> 8 & 31, clamp & 31);
             let most = (lane & segments) | (last & !segments);
             let other = lane ^ distance;
             let source = warp | if other <= most { other } else { lane };
-            let received = sent.get(&source).expect("a lane that is not there is asked");
+            let received = sent.get(&source).expect("a lane that does not exist is asked");
             thread.set(to, *received);
         }
     }
@@ -122,7 +123,7 @@ impl<'p> Machine<'p> {
         loop {
             let instruction = &self.program.code[thread.next];
             thread.steps += 1;
-            assert!(thread.steps < MOST_STEPS, "no end: {}", instruction.text);
+            assert!(thread.steps < MOST_STEPS, "endless: {}", instruction.text);
             let skipped = instruction
                 .guard
                 .is_some_and(|(predicate, wanted)| (thread.registers[predicate] == 1) != wanted);
@@ -235,7 +236,7 @@ impl<'p> Machine<'p> {
 
 impl Thread {
     fn new(number: usize, place: [u32; 3], program: &Program) -> Self {
-        // A register that is read before it is written holds anything.
+        // A register that is read before it is written holds nonsense.
         let registers = vec![0xbad_cafe; program.registers];
         let (begun, groups) = (Vec::new(), Vec::new());
         Self { place, number, registers, next: 0, steps: 0, begun, groups }
@@ -258,7 +259,7 @@ impl Thread {
     }
 }
 
-/// All positions within these extents, x first.
+/// Returns all positions within these extents, x first.
 fn positions([x, y, z]: [u32; 3]) -> Vec<[u32; 3]> {
     (0..z).flat_map(|z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z]))).collect()
 }

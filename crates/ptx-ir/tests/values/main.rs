@@ -1,4 +1,4 @@
-//! What the emitted text computes, without a GPU: a small machine runs the PTX itself.
+//! Does emitted text compute the right values? Without a GPU: a small machine runs the PTX.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,7 +10,7 @@
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
-    reason = "registers are of 64 bits and hold narrower values, and PTX converts as Rust does"
+    reason = "64-bit registers hold narrower values, and PTX converts as Rust does"
 )]
 #![allow(clippy::float_cmp, reason = "PTX compares so")]
 
@@ -49,21 +49,21 @@ fn configuration(features: &[Feature]) -> Configuration {
     }
 }
 
-/// A buffer's number of elements and its bytes.
+/// The number of elements of a buffer, and its bytes.
 type Content = (u32, Vec<u8>);
 
-/// A launch of a kernel as `configuration` lowers it.
+/// A launch of a kernel that was lowered under `configuration`.
 struct Launch<'k> {
     kernel: &'k Kernel,
     configuration: &'k Configuration,
     work: Work,
-    /// Workgroups that take turns, where they are persistent.
+    /// The number of workgroups if they are persistent.
     persistent: u32,
     order: Order,
 }
 
 impl Launch<'_> {
-    /// What the buffers, in the order of slots, hold afterwards.
+    /// Returns what the buffers hold after the launch, in the order of slots.
     fn run(&self, before: &[Content]) -> Vec<Vec<u8>> {
         let interface = Interface::of(self.kernel, self.configuration).unwrap();
         let program = Program::parse(&lower(self.kernel, self.configuration).unwrap());

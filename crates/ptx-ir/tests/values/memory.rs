@@ -1,8 +1,8 @@
-//! Memory that knows who was where.
+//! Is an access to memory allowed? Memory here remembers which thread used which place.
 
 use std::collections::BTreeSet;
 
-/// Buffers, each at an address of its own, far from the others.
+/// Buffers at addresses far from each other.
 pub(crate) struct GlobalMemory {
     pub(crate) buffers: Vec<Vec<u8>>,
 }
@@ -34,7 +34,7 @@ fn number(bytes: &[u8]) -> u32 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
-/// Who used a place since the last barrier.
+/// Which threads used a place since the last barrier.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Used {
     #[default]
@@ -45,13 +45,13 @@ enum Used {
     Updated,
 }
 
-/// What the threads of a workgroup share. Two of them at one place, at least one of which writes,
-/// need a barrier between them.
+/// The memory that the threads of a workgroup share. Two threads at one place need a barrier between
+/// them if one of them writes.
 pub(crate) struct SharedMemory {
     bytes: Vec<u8>,
     used: Vec<Used>,
     written_ever: Vec<bool>,
-    /// Where copies are on their way to.
+    /// The destinations of unfinished copies.
     awaited: BTreeSet<u64>,
 }
 
@@ -69,9 +69,9 @@ impl SharedMemory {
         self.used.fill(Used::Not);
     }
 
-    /// Neither may anything else be at a place that a copy is on its way to.
+    /// No other access to the destination of an unfinished copy is allowed.
     pub(crate) fn begin_copy(&mut self, address: u64) {
-        assert!(self.awaited.insert(address), "two copies are on their way to one place");
+        assert!(self.awaited.insert(address), "two unfinished copies have one destination");
     }
 
     pub(crate) fn end_copy(&mut self, address: u64) {

@@ -1,7 +1,7 @@
-//! What each PTX instruction does, after NVIDIA's *PTX ISA* manual.
+//! What does each PTX instruction do? The source is NVIDIA's *PTX ISA* manual.
 //!
-//! An approximate instruction is off by as much as the manual allows, now up and now down, so that
-//! code which needs more exactness than it is promised fails here.
+//! An approximate instruction is off by as much as the manual allows, sometimes up and sometimes
+//! down, so that code which needs a smaller error fails here.
 
 use half::{bf16, f16};
 
@@ -13,7 +13,7 @@ pub(crate) enum Operation {
     Two(fn(u64, u64) -> u64),
     Three(fn(u64, u64, u64) -> u64),
     LoadParameter,
-    /// Bytes that are moved.
+    /// Moves this many bytes.
     Load(Space, usize),
     Store(Space, usize),
     /// An atomic update of four bytes.
@@ -23,7 +23,7 @@ pub(crate) enum Operation {
     WaitForCopies,
     WaitForAllCopies,
     Barrier,
-    /// Exchange with the lane whose number differs in these bits.
+    /// Exchanges with the lane whose number differs in these bits.
     Shuffle,
     Branch,
     Return,
@@ -89,11 +89,8 @@ fn float(name: &str) -> Option<Operation> {
         "min.f32" => Two(|a, b| from(lesser(f(a), f(b)))),
         "max.f32" => Two(|a, b| from(-lesser(-f(a), -f(b)))),
         "div.rn.f32" => Two(|a, b| from(f(a) / f(b))),
-        "sqrt.rn.f32" => One(|a| from(f(a).sqrt())),
         // "div.full.f32 [...] the maximum ulp error is 2".
         "div.full.f32" => Two(|a, b| from(off(f(a) / f(b), 2))),
-        // "The maximum relative error [...] is 2^-23": two units just below a power of two.
-        "sqrt.approx.f32" => One(|a| from(off(f(a).sqrt(), 1))),
         // "The maximum ulp error is 2 ulp", and zeros give one exactly.
         "ex2.approx.f32" => One(|a| {
             let exact = nearest(f64::from(f(a)).exp2());
@@ -130,9 +127,7 @@ fn integer(name: &str) -> Option<Operation> {
 
 fn converted(name: &str) -> Option<Operation> {
     Some(match name {
-        "cvt.rni.f32.f32" => One(|a| from(f(a).round_ties_even())),
-        // Rust's casts saturate and make zero of what is no number, as these do.
-        "cvt.rni.s32.f32" => One(|a| from_i(f(a).round_ties_even() as i32)),
+        // Rust's casts saturate and turn NaN into zero, as these do.
         "cvt.rzi.s32.f32" => One(|a| from_i(f(a) as i32)),
         "cvt.rzi.u32.f32" => One(|a| (f(a) as u32).into()),
         "cvt.rn.f32.s32" => One(|a| from(i(a) as f32)),
@@ -150,7 +145,6 @@ fn compared(name: &str) -> Option<Operation> {
         "setp.neu.f32" => Two(|a, b| (f(a) != f(b)).into()),
         "setp.lt.f32" => Two(|a, b| (f(a) < f(b)).into()),
         "setp.le.f32" => Two(|a, b| (f(a) <= f(b)).into()),
-        "setp.nan.f32" => Two(|a, b| (f(a).is_nan() || f(b).is_nan()).into()),
         "setp.eq.u32" | "setp.eq.s32" => Two(|a, b| (a == b).into()),
         "setp.ne.u32" | "setp.ne.s32" => Two(|a, b| (a != b).into()),
         "setp.lt.u32" => Two(|a, b| (a < b).into()),
@@ -190,7 +184,7 @@ fn add_f32(a: u32, b: u32) -> u32 {
     (f32::from_bits(a) + f32::from_bits(b)).to_bits()
 }
 
-/// The number where one is none, and -0 before 0.
+/// The smaller number. NaN is larger than any, and -0 is smaller than 0.
 pub(crate) fn lesser(a: f32, b: f32) -> f32 {
     match (a.is_nan(), b.is_nan()) {
         (true, _) => b,
@@ -200,7 +194,7 @@ pub(crate) fn lesser(a: f32, b: f32) -> f32 {
     }
 }
 
-/// A finite result, that many units up or down.
+/// Moves a finite number by this many units in the last place, up or down.
 fn off(value: f32, units: u32) -> f32 {
     if !value.is_finite() || value == 0.0 {
         return value;

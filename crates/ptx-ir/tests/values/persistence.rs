@@ -1,7 +1,10 @@
-//! A persistent workgroup does for each turn what a workgroup of its own does.
+//! Do persistent workgroups compute what others do?
 
 use ptx_ir::reference::Work;
-use ptx_ir::{Access, Axis, Element, Kernel, KernelBuilder, Statement, Type, local, workgroup, x};
+use ptx_ir::{
+    Access, Axis, Comparison, Element, Expression, Index, Kernel, KernelParts, Statement, Type,
+    VariableId, x,
+};
 use ptx_key::Feature;
 
 use crate::machine::Order;
@@ -10,8 +13,8 @@ use crate::{Launch, configuration};
 const THREADS: u32 = 32;
 const WORKGROUPS: u32 = 5;
 
-/// What the buffers hold afterwards: with as many workgroups as there is work, and with one that
-/// stays.
+/// Returns what the buffers hold after a launch of as many workgroups as the work has, and after one
+/// of a single persistent workgroup.
 fn both(kernel: &Kernel, features: &[Feature], before: &[(u32, Vec<u8>)]) -> [Vec<Vec<u8>>; 2] {
     [None, Some(Feature::PersistentThread)].map(|persistent| {
         let features: Vec<_> = features.iter().copied().chain(persistent).collect();
@@ -31,46 +34,49 @@ fn words(length: u32) -> (u32, Vec<u8>) {
 }
 
 #[test]
-fn variables_are_zero_at_the_beginning_of_each_turn() {
-    let mut kernel = KernelBuilder::new("counts", [THREADS, 1, 1]);
+fn variables_are_zero_at_the_start_of_each_iteration() {
+    let mut kernel = KernelParts::new("counts", [THREADS, 1, 1]);
     let counts = kernel.buffer(0, Access::ReadWrite, Element::U32, None);
-    let (count, seen) = (kernel.declare(Type::U32), kernel.declare(Type::Bool));
-    let i = kernel.variable(x());
+    kernel.variables.extend([Type::U32, Type::Bool]);
+    let [count, seen] = [0, 1].map(VariableId);
+    let i = kernel.variable(Type::U32, x());
     kernel.assign(count, count.value() + 1);
-    kernel.push(Statement::If {
+    kernel.body.push(Statement::If {
         condition: seen.value(),
         then: vec![Statement::Assign(count, 1_000.into())],
         otherwise: Vec::new(),
     });
-    kernel.assign(seen, count.value().equals(1));
+    let [left, right] = [count.value(), 1.into()].map(Box::new);
+    kernel.assign(seen, Expression::Compare(Comparison::Equal, left, right));
     kernel.store(counts, i, count);
-    let kernel = kernel.finish().unwrap();
+    let kernel = Kernel::new(&kernel).unwrap();
     let [each, persistent] = both(&kernel, &[], &[words(THREADS * WORKGROUPS)]);
     assert_eq!(each, persistent);
     assert!(each[0].chunks_exact(4).all(|word| word == [1, 0, 0, 0]));
 }
 
 #[test]
-fn copies_of_one_turn_do_not_reach_into_the_next() {
-    let mut kernel = KernelBuilder::new("ahead", [THREADS, 1, 1]);
+fn a_copy_of_one_iteration_does_not_reach_the_next() {
+    let mut kernel = KernelParts::new("ahead", [THREADS, 1, 1]);
     let source = kernel.buffer(0, Access::Read, Element::U32, None);
-    let output = kernel.buffer(1, Access::Write, Element::U32, None);
+    let output = kernel.buffer(1, Access::ReadWrite, Element::U32, None);
     let tile = kernel.buffer(2, Access::Workgroup, Element::U32, Some(THREADS));
-    let (thread, i) = (kernel.variable(local(Axis::X)), kernel.variable(x()));
+    let thread = kernel.variable(Type::U32, Expression::Position(Index::Local, Axis::X));
+    let i = kernel.variable(Type::U32, x());
     let copy = |index| Statement::AsyncCopy {
         destination: tile,
         destination_index: thread.value(),
         source,
         source_index: index,
     };
-    kernel.push(copy(i.value()));
-    kernel.push(Statement::AsyncCommit);
-    kernel.push(Statement::AsyncWait(0));
+    kernel.body.push(copy(i.value()));
+    kernel.body.push(Statement::AsyncCommit);
+    kernel.body.push(Statement::AsyncWait(0));
     kernel.store(output, i, tile.at(thread));
-    // Begun and never used.
-    kernel.push(copy(workgroup(Axis::X)));
-    kernel.push(Statement::AsyncCommit);
-    let kernel = kernel.finish().unwrap();
+    // Nothing waits for this one.
+    kernel.body.push(copy(Expression::Position(Index::Workgroup, Axis::X)));
+    kernel.body.push(Statement::AsyncCommit);
+    let kernel = Kernel::new(&kernel).unwrap();
     let length = THREADS * WORKGROUPS;
     let before = [words(length), (length, vec![0; length as usize * 4])];
     let [each, persistent] = both(&kernel, &[Feature::AsyncCompute], &before);

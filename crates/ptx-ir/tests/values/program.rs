@@ -1,4 +1,4 @@
-//! PTX text taken apart: only what the emitter writes, and a panic on anything else.
+//! Which instructions does a PTX text hold? It panics on what the emitter never writes.
 
 use std::collections::HashMap;
 
@@ -14,9 +14,9 @@ pub(crate) struct Program {
 }
 
 pub(crate) struct Instruction {
-    /// As it is written, for messages.
+    /// The line, for messages.
     pub(crate) text: String,
-    /// A predicate and what it must be.
+    /// A predicate and the value that it must have.
     pub(crate) guard: Option<(usize, bool)>,
     pub(crate) operation: Operation,
     pub(crate) operands: Vec<Operand>,
@@ -37,21 +37,21 @@ pub(crate) enum Operand {
         base: Option<usize>,
         offset: u64,
     },
-    /// The instruction to go on with.
+    /// The number of the next instruction.
     Target(usize),
 }
 
-/// What names stand for.
+/// The meaning of names.
 #[derive(Default)]
 struct Names {
-    /// By prefix: the first register's place and how many there are.
+    /// By prefix: the number of the first register, and how many there are.
     registers: HashMap<String, (usize, usize)>,
     shared: HashMap<String, u64>,
     parameters: HashMap<String, usize>,
     labels: HashMap<String, usize>,
 }
 
-/// First words of lines that say nothing about what is computed.
+/// The first words of lines that compute and declare nothing.
 const STRUCTURE: [&str; 9] =
     [".version", ".target", ".address_size", ".visible", ".pragma", ")", "{", "}", "//"];
 
@@ -77,7 +77,7 @@ impl Program {
         program
     }
 
-    /// Whether the line is no instruction. What it declares is noted.
+    /// Notes what the line declares. Returns false if it is an instruction.
     fn declaration(&mut self, line: &str, names: &mut Names) -> bool {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
@@ -112,7 +112,7 @@ impl Program {
 }
 
 fn instruction(line: &str, names: &Names) -> Instruction {
-    let text = line.strip_suffix(';').unwrap_or_else(|| panic!("no instruction: {line}"));
+    let text = line.strip_suffix(';').unwrap_or_else(|| panic!("not an instruction: {line}"));
     let (guard, text) = match text.strip_prefix('@') {
         None => (None, text),
         Some(guarded) => {
@@ -130,7 +130,7 @@ fn instruction(line: &str, names: &Names) -> Instruction {
     }
 }
 
-/// Operands, at the commas outside of braces.
+/// Splits operands at the commas outside of braces.
 fn split(operands: &str) -> Vec<&str> {
     let mut inside = false;
     let parts = operands.split(move |letter| {
@@ -170,7 +170,7 @@ impl Names {
                 "%tid" => Operand::Thread(axis),
                 "%ctaid" => Operand::Workgroup(axis),
                 "%nctaid" => Operand::Grid(axis),
-                _ => panic!("no operand: {text}"),
+                _ => panic!("not an operand: {text}"),
             };
         }
         if text.starts_with('%') {
@@ -182,7 +182,7 @@ impl Names {
         if let Some(address) = self.shared.get(text) {
             return Operand::Constant(*address);
         }
-        let number: i64 = text.parse().unwrap_or_else(|_| panic!("no operand: {text}"));
+        let number: i64 = text.parse().unwrap_or_else(|_| panic!("not an operand: {text}"));
         Operand::Constant(number.cast_unsigned() & 0xffff_ffff)
     }
 

@@ -22,6 +22,11 @@ fn toolchain() -> Toolchain {
         .content("a.h", Digest::of_bytes(b"a"))
 }
 
+fn features(known: &[Feature], named: &[&str]) -> FeatureFlags {
+    let named = named.iter().map(|name| (*name).to_owned()).collect();
+    FeatureFlags { named, ..FeatureFlags::of(known.iter().copied()) }
+}
+
 fn base() -> Configuration {
     Configuration {
         contract: Contract::new("back-end", 1),
@@ -33,7 +38,7 @@ fn base() -> Configuration {
             workgroup_override: Some([64, 1, 1]),
             named: [("tile".to_owned(), NamedValue::Unsigned(32))].into(),
         },
-        features: FeatureFlags::of([Feature::F16]).with_named("own"),
+        features: features(&[Feature::F16], &["own"]),
         toolchain: Some(toolchain()),
     }
 }
@@ -42,7 +47,7 @@ fn key(configuration: &Configuration) -> PtxKey {
     KeyBuilder::new(configuration).unwrap().key(&PROGRAM)
 }
 
-/// One change to a configuration, and the field that it changes.
+/// The field that a change to a configuration changes, and the change.
 type Changed = (&'static str, fn(&mut Configuration));
 
 const CHANGES: [Changed; 36] = [
@@ -65,10 +70,10 @@ const CHANGES: [Changed; 36] = [
     ("policy/named/tile", |it| drop(it.policy.named.insert("tile".into(), "32".into()))),
     ("policy/named/tile", |it| it.policy.named.clear()),
     ("policy/named/other", |it| drop(it.policy.named.insert("other".into(), true.into()))),
-    ("feature/bf16", |it| it.features = it.features.clone().with(Feature::Bf16)),
-    ("feature/f16", |it| it.features = FeatureFlags::new().with_named("own")),
-    ("feature/named/own", |it| it.features = FeatureFlags::of([Feature::F16])),
-    ("feature/named/f16", |it| it.features = it.features.clone().with_named("f16")),
+    ("feature/bf16", |it| it.features.known.extend([Feature::Bf16])),
+    ("feature/f16", |it| it.features.known.clear()),
+    ("feature/named/own", |it| it.features.named.clear()),
+    ("feature/named/f16", |it| it.features.named.extend(["f16".to_owned()])),
     ("toolchain/name", |it| edit(it, |tool| tool.name.push('x'))),
     ("toolchain/version", |it| edit(it, |tool| tool.version.push('x'))),
     ("toolchain/fingerprint", |it| {
@@ -111,13 +116,13 @@ fn edit(configuration: &mut Configuration, change: impl FnOnce(&mut Toolchain)) 
 }
 
 #[test]
-fn every_change_of_one_field_changes_the_key_and_the_trace_names_just_that_field() {
+fn every_change_of_one_field_changes_the_key_and_the_trace_names_that_field_alone() {
     let trace = KeyBuilder::new(&base()).unwrap().trace(&PROGRAM);
     let mut keys = std::collections::BTreeSet::from([key(&base())]);
     for (field, change) in CHANGES {
         let mut changed = base();
         change(&mut changed);
-        assert!(keys.insert(key(&changed)), "{field}: the key is another's");
+        assert!(keys.insert(key(&changed)), "{field}: two configurations share a key");
         let differences = trace.differences(&KeyBuilder::new(&changed).unwrap().trace(&PROGRAM));
         let named: Vec<&str> = differences.iter().map(|it| it.field.as_str()).collect();
         assert_eq!(named, [field]);
@@ -126,7 +131,7 @@ fn every_change_of_one_field_changes_the_key_and_the_trace_names_just_that_field
 }
 
 #[test]
-fn the_program_reaches_the_key_by_both_lanes() {
+fn both_lanes_of_the_program_reach_the_key() {
     let keys = KeyBuilder::new(&base()).unwrap();
     let of = |program: Program| (keys.key(&program), keys.trace(&program).program().normalized);
     let (key, family) = of(Program("saxpy", 16));
@@ -135,15 +140,21 @@ fn the_program_reaches_the_key_by_both_lanes() {
     assert!(key != resized_key && family == resized_family);
     assert!(key != other_key && family != other_family);
     let alone = ProgramDigests::normalized_of(&PROGRAM);
-    assert_ne!(keys.key_of(&alone), key, "a key without the exact lane is another key");
-    assert_eq!(
-        keys.key_of(&alone),
-        keys.key_of(&ProgramDigests::normalized_of(&Program("saxpy", 9)))
-    );
+    assert_ne!(keys.key(alone), key, "a key without the exact lane differs");
+    assert_eq!(keys.key(alone), keys.key(ProgramDigests::normalized_of(&Program("saxpy", 9))));
 }
 
 #[test]
-fn a_toolchain_is_other_than_none() {
+fn a_program_and_its_digests_have_the_same_key_and_trace() {
+    let keys = KeyBuilder::new(&base()).unwrap();
+    let digests = ProgramDigests::from(&PROGRAM);
+    assert_eq!(keys.key(digests), keys.key(&PROGRAM));
+    assert_eq!(keys.trace(digests), keys.trace(&PROGRAM));
+    assert_eq!(keys.trace(&PROGRAM).key(), keys.key(&PROGRAM));
+}
+
+#[test]
+fn a_toolchain_without_options_differs_from_none() {
     let none = Configuration { toolchain: None, ..base() };
     let empty = Toolchain::new("", "", Digest::from_bytes([0; 32]));
     let empty = Configuration { toolchain: Some(empty), ..base() };
@@ -152,10 +163,12 @@ fn a_toolchain_is_other_than_none() {
 }
 
 #[test]
-fn what_has_no_order_does_not_count_by_order() {
-    let mut reordered = base();
-    reordered.features = FeatureFlags::new().with_named("own").with(Feature::F16);
-    assert_eq!(key(&base()), key(&reordered));
+fn the_order_of_features_and_unordered_options_does_not_count() {
+    let with_features = |known, named| Configuration { features: features(known, named), ..base() };
+    assert_eq!(
+        key(&with_features(&[Feature::F16, Feature::Bf16], &["a", "b"])),
+        key(&with_features(&[Feature::Bf16, Feature::F16], &["b", "a"]))
+    );
 
     let flag = |name| CompilerOption::flag(name).unwrap();
     let tool = || Toolchain::new("nvcc", "13", Digest::of_bytes(b"tool"));
@@ -182,7 +195,7 @@ fn the_order_of_options_counts() {
 }
 
 #[test]
-fn names_and_values_cannot_trade_places() {
+fn a_character_cannot_move_between_a_name_and_its_value() {
     let with = |name: &str, value: &str| {
         let option = CompilerOption::with_value(name, value).unwrap();
         let tool = Toolchain::new("nvcc", "13", Digest::of_bytes(b"tool")).option(option);
@@ -198,12 +211,12 @@ fn names_and_values_cannot_trade_places() {
 }
 
 #[test]
-fn a_tool_that_cannot_be_read_makes_no_key() {
-    let folder = tempfile::tempdir().unwrap();
-    let missing = folder.path().join("no-such-tool");
+fn a_tool_that_cannot_be_read_has_no_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let missing = directory.path().join("no-such-tool");
     let toolchain = Toolchain::of_tool("nvcc", "13.0", &missing);
-    let refused = KeyBuilder::new(&Configuration { toolchain: Some(toolchain), ..base() });
-    let error = refused.unwrap_err();
+    let result = KeyBuilder::new(&Configuration { toolchain: Some(toolchain), ..base() });
+    let error = result.unwrap_err();
     assert!(matches!(&error, KeyError::Unkeyable { tool, .. } if tool == "nvcc"), "{error}");
     let said = error.to_string();
     assert!(said.contains("`nvcc`") && said.contains("lower without the cache"), "{said}");
@@ -211,10 +224,10 @@ fn a_tool_that_cannot_be_read_makes_no_key() {
 }
 
 #[test]
-fn a_tool_is_its_bytes_and_not_where_it_lies() {
-    let folder = tempfile::tempdir().unwrap();
+fn a_tool_is_its_bytes_and_not_its_path() {
+    let directory = tempfile::tempdir().unwrap();
     let keyed = |name: &str, bytes: &str| {
-        let path = folder.path().join(name);
+        let path = directory.path().join(name);
         std::fs::write(&path, bytes).unwrap();
         key(&Configuration { toolchain: Some(Toolchain::of_tool("nvcc", "13", &path)), ..base() })
     };

@@ -1,13 +1,13 @@
 use crate::{CompilerOption, Digest, KeyError};
 
 #[test]
-fn an_option_that_reads_files_is_refused_by_name_with_the_cure() {
+fn an_option_that_reads_files_is_refused_and_the_error_says_what_to_do() {
     for refused in [
         CompilerOption::flag("-Iinclude"),
         CompilerOption::flag("--x=/abs"),
         CompilerOption::flag("/abs"),
         CompilerOption::with_value("-I", "include"),
-        CompilerOption::with_value("-x", "sub/folder"),
+        CompilerOption::with_value("-x", "sub/directory"),
         CompilerOption::with_value("-Xcompiler", "-O2 -Ix"),
         CompilerOption::with_value("-Xptxas", "-v,--options-file,x"),
     ] {
@@ -20,7 +20,7 @@ fn an_option_that_reads_files_is_refused_by_name_with_the_cure() {
 }
 
 #[test]
-fn a_word_that_is_no_option_is_refused() {
+fn a_word_that_is_not_an_option_is_refused() {
     for word in ["", "-", "64", "kernel", "O3"] {
         let error = CompilerOption::flag(word).unwrap_err();
         assert!(matches!(error, KeyError::NotAnOption { .. }), "{error}");
@@ -29,7 +29,7 @@ fn a_word_that_is_no_option_is_refused() {
 }
 
 #[test]
-fn what_an_option_says_is_kept() {
+fn an_option_keeps_its_name() {
     assert_eq!(CompilerOption::flag("--maxrregcount=64").unwrap().name(), "--maxrregcount=64");
     assert_eq!(
         CompilerOption::with_value("--maxrregcount", "64").unwrap().name(),

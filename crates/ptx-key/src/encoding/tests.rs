@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
-use super::{Domain, ENCODING_VERSION, Encoder};
-use crate::Digest;
+use super::{Domain, hash};
+use crate::{Digest, Lanes};
 
 const SPECIFICATION: &str = include_str!("../../ENCODING.md");
 
@@ -10,7 +10,7 @@ enum Token {
     Bool(bool),
     U64(u64),
     I64(i64),
-    /// By its bits, so that each NaN is equal to itself.
+    /// The bits, so that each NaN equals itself.
     F64(u64),
     Str(String),
     Bytes(Vec<u8>),
@@ -20,8 +20,8 @@ enum Token {
 }
 
 fn tokens() -> impl Strategy<Value = Vec<Token>> {
-    // The alphabets are small and made of tag bytes, so that streams which a careless encoding
-    // would confuse come up often.
+    // The alphabets are small and consist of tag bytes, so that streams that a careless encoding
+    // confuses are frequent.
     let leaf = prop_oneof![
         any::<bool>().prop_map(Token::Bool),
         prop_oneof![0_u64..4, any::<u64>()].prop_map(Token::U64),
@@ -40,29 +40,27 @@ fn tokens() -> impl Strategy<Value = Vec<Token>> {
     prop::collection::vec(token, 0..4)
 }
 
-fn write(tokens: &[Token], encoder: &mut Encoder) {
+fn write(tokens: &[Token], lanes: &mut Lanes) {
     for token in tokens {
         match token {
-            Token::Bool(value) => encoder.bool(*value),
-            Token::U64(value) => encoder.u64(*value),
-            Token::I64(value) => encoder.i64(*value),
-            Token::F64(bits) => encoder.f64(f64::from_bits(*bits)),
-            Token::Str(text) => encoder.str(text),
-            Token::Bytes(bytes) => encoder.bytes(bytes),
-            Token::Digest(bytes) => encoder.digest(&Digest::from_bytes(*bytes)),
-            Token::Absent => encoder.absent(),
-            Token::Record(name, content) => encoder.record(name, |it| write(content, it)),
+            Token::Bool(value) => lanes.bool(*value),
+            Token::U64(value) => lanes.u64(*value),
+            Token::I64(value) => lanes.i64(*value),
+            Token::F64(bits) => lanes.f64(f64::from_bits(*bits)),
+            Token::Str(text) => lanes.str(text),
+            Token::Bytes(bytes) => lanes.bytes(bytes),
+            Token::Digest(bytes) => lanes.digest(&Digest::from_bytes(*bytes)),
+            Token::Absent => lanes.absent(),
+            Token::Record(name, content) => lanes.record(name, |lanes| write(content, lanes)),
         }
     }
 }
 
 fn digest(tokens: &[Token]) -> Digest {
-    let mut encoder = Encoder::new(Domain::Field);
-    write(tokens, &mut encoder);
-    encoder.finish()
+    hash(Domain::Field, |lanes| write(tokens, lanes))
 }
 
-/// The bytes that the specification gives for these tokens.
+/// Encodes tokens as the specification says.
 fn specified(tokens: &[Token]) -> Vec<u8> {
     let sized = |tag: u8, bytes: &[u8]| {
         [&[tag], (bytes.len() as u64).to_le_bytes().as_slice(), bytes].concat()
@@ -83,11 +81,11 @@ fn specified(tokens: &[Token]) -> Vec<u8> {
     tokens.iter().flat_map(one).collect()
 }
 
-/// Reads tokens until the end, or until the record that they are in is closed.
+/// Decodes tokens until the end of the bytes or of the record that contains them.
 fn parsed(rest: &mut &[u8]) -> Vec<Token> {
     fn take<'a>(rest: &mut &'a [u8], count: usize) -> &'a [u8] {
-        let (taken, behind) = rest.split_at(count);
-        *rest = behind;
+        let (taken, tail) = rest.split_at(count);
+        *rest = tail;
         taken
     }
     fn number(rest: &mut &[u8]) -> u64 {
@@ -111,13 +109,13 @@ fn parsed(rest: &mut &[u8]) -> Vec<Token> {
             b'n' => Token::Absent,
             b'(' => Token::Record(text(sized(rest)), parsed(rest)),
             b')' => return tokens,
-            other => panic!("no token begins with {other}"),
+            other => panic!("no token starts with {other}"),
         });
     }
     tokens
 }
 
-/// `H(domain, bytes)` of the specification.
+/// Computes `H(domain, bytes)` as the specification says.
 fn hashed(domain: Domain, bytes: &[u8]) -> Digest {
     let domain = specified(&[Token::Str(domain.text().to_owned())]);
     Digest::of_bytes(&[domain.as_slice(), bytes].concat())
@@ -126,8 +124,8 @@ fn hashed(domain: Domain, bytes: &[u8]) -> Digest {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4096))]
 
-    /// What is hashed is what the specification says, and that can be read back: so two different
-    /// streams are two different byte strings.
+    /// The hashed bytes are those of the specification, and they decode to the same tokens. So two
+    /// different streams are two different byte strings.
     #[test]
     fn the_encoding_is_injective(tokens in tokens()) {
         let bytes = specified(&tokens);
@@ -139,7 +137,7 @@ proptest! {
 }
 
 #[test]
-fn tokens_that_are_easily_confused_are_not() {
+fn similar_tokens_have_different_digests() {
     let streams = [
         vec![],
         vec![Token::Absent],
@@ -163,25 +161,25 @@ fn tokens_that_are_easily_confused_are_not() {
 }
 
 #[test]
-fn every_domain_is_another_and_is_specified() {
+fn domains_differ_and_are_specified() {
     let digests: std::collections::BTreeSet<Digest> =
-        Domain::ALL.iter().map(|domain| Encoder::new(*domain).finish()).collect();
+        Domain::ALL.iter().map(|domain| hash(*domain, |_| ())).collect();
     assert_eq!(digests.len(), Domain::ALL.len());
     for domain in Domain::ALL {
         assert!(SPECIFICATION.contains(&format!("| `{}` |", domain.text())), "{domain:?}");
-        assert_eq!(Encoder::new(*domain).finish(), hashed(*domain, b""));
+        assert_eq!(hash(*domain, |_| ()), hashed(*domain, b""));
     }
-    let title = format!("# The encoding of keys, version {ENCODING_VERSION}\n");
+    let title = format!("# The encoding of keys, version {}\n", Domain::VERSION);
     assert!(SPECIFICATION.starts_with(&title));
 }
 
 #[test]
-fn the_worked_examples_of_the_specification_are_what_is_hashed() {
+fn the_examples_of_the_specification_are_what_is_hashed() {
     let examples: Vec<Vec<u8>> = SPECIFICATION
         .split("```text\n")
         .skip(1)
-        .map(|behind| {
-            let digits = behind.split_once("```").unwrap().0.replace([' ', '\n'], "");
+        .map(|tail| {
+            let digits = tail.split_once("```").unwrap().0.replace([' ', '\n'], "");
             base16ct::lower::decode_vec(digits).unwrap()
         })
         .collect();

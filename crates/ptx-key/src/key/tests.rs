@@ -4,13 +4,13 @@ use proptest::prelude::*;
 
 use crate::{BuildKeyHasher, Digest, KeyError, ModuleKey, PtxKey};
 
-/// Records what a `Hash` implementation hands over.
+/// Records what a `Hash` implementation writes.
 #[derive(Default)]
 struct Recorder(Vec<u64>);
 
 impl Hasher for Recorder {
     fn write(&mut self, _: &[u8]) {
-        panic!("a key hands over one u64 and nothing else");
+        panic!("a key writes one u64 and nothing else");
     }
 
     fn write_u64(&mut self, value: u64) {
@@ -24,7 +24,7 @@ impl Hasher for Recorder {
 
 proptest! {
     #[test]
-    fn digits_read_back(bytes in any::<[u8; 32]>()) {
+    fn digits_parse_to_the_same_key(bytes in any::<[u8; 32]>()) {
         let key = PtxKey::from_bytes(bytes);
         let digits = key.to_string();
         prop_assert_eq!(digits.len(), 64);
@@ -36,7 +36,7 @@ proptest! {
     }
 
     #[test]
-    fn keys_sort_as_their_bytes_and_hash_as_their_first_eight(
+    fn keys_sort_by_their_bytes_and_hash_to_the_first_eight(
         left in any::<[u8; 32]>(),
         right in any::<[u8; 32]>(),
     ) {
@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn other_texts_are_refused_by_name(text in ".{0,100}") {
+    fn other_texts_are_refused(text in ".{0,100}") {
         prop_assume!(text.len() != 64 || !text.bytes().all(|it| it.is_ascii_hexdigit()));
         let error = text.parse::<PtxKey>().unwrap_err();
         let is_not_hex = matches!(error, KeyError::NotHex { .. });

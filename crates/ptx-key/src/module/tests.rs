@@ -30,7 +30,7 @@ fn only_a_driver_of_an_unknown_build_is_not_exact() {
 }
 
 #[test]
-fn every_part_counts() {
+fn every_field_reaches_the_key() {
     let changes: [fn(&mut JitConfiguration); 15] = [
         |_| {},
         |it| it.compute_capability.major = 10,
@@ -59,11 +59,11 @@ fn every_part_counts() {
 }
 
 #[test]
-fn the_text_and_the_lowering_count_under_different_domains() {
+fn a_text_and_a_lowering_never_share_a_key() {
     let jit = base();
     assert_ne!(jit.key_of_text("a"), jit.key_of_text("b"));
     let lowering = |byte| jit.key_of_lowering(&PtxKey::from_bytes([byte; 32]));
     assert_ne!(lowering(1), lowering(2));
-    // 32 bytes of text that are also a key's bytes.
+    // The 32 bytes of the text are also the bytes of the key.
     assert_ne!(jit.key_of_text(&"\u{1}".repeat(32)), lowering(1));
 }

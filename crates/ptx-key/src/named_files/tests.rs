@@ -1,8 +1,8 @@
-use super::{BEGINNINGS, EXTENSIONS, TELLING, names_files};
+use super::{EXTENSIONS, PREFIXES, WORDS, names_files};
 
-/// Options that read files, from the documentation of each tool, with every way to write a value.
+/// The options that read files by the documentation of each tool, with every way to pass a value.
 #[test]
-fn documented_options_that_read_files_are_known() {
+fn documented_options_that_read_files_are_found() {
     let nvcc = "-include --pre-include -l --library -I --include-path -isystem --system-include \
                 -L --library-path -ccbin --compiler-bindir -arbin --archiver-binary -ldir \
                 --libdevice-directory -target-dir --target-directory -apply-controls \
@@ -29,22 +29,22 @@ fn documented_options_that_read_files_are_known() {
         for word in [option.to_owned(), format!("{option}=name"), format!("{option},name")] {
             assert!(names_files(&word), "{word}");
         }
-        for passed_on in ["-Xcompiler=", "--compiler-options=-O2,", "-Wp,", "-O2 ", "-X '"] {
-            let word = format!("{passed_on}{option}");
+        for prefix in ["-Xcompiler=", "--compiler-options=-O2,", "-Wp,", "-O2 ", "-X '"] {
+            let word = format!("{prefix}{option}");
             assert!(names_files(&word), "{word}");
         }
     }
 }
 
 #[test]
-fn values_may_be_glued_on() {
+fn a_value_may_follow_without_a_space() {
     for word in ["-Iname", "-Lname", "-Bname", "-Fname", "-lname", "-isystemname", "-includename"] {
         assert!(names_files(word), "{word}");
     }
 }
 
 #[test]
-fn paths_and_file_names_are_known_behind_any_option() {
+fn paths_and_file_names_are_found_after_any_option() {
     for path in [
         "/abs",
         "/",
@@ -83,7 +83,7 @@ fn paths_and_file_names_are_known_behind_any_option() {
 
 /// Every option of `nvcc 13 --help` and of NVRTC that changes PTX and reads no file.
 #[test]
-fn options_that_read_none_are_left_alone() {
+fn options_that_read_no_files_are_accepted() {
     let options = "-O3 --optimize=3 --Ofast-compile=min -G -g -lineinfo --generate-line-info \
         --source-in-ptx --dopt=on --dlink-time-opt -lto -ltoir --gen-opt-lto -ptx --device-c \
         --ftemplate-depth=64 --no-exceptions --x=cu --std=c++17 -std=c++20 --stdlib=libc++ \
@@ -108,9 +108,9 @@ fn options_that_read_none_are_left_alone() {
 }
 
 #[test]
-fn each_list_is_sorted_and_names_no_beginning_twice() {
-    assert!(BEGINNINGS.is_sorted() && TELLING.is_sorted() && EXTENSIONS.is_sorted());
-    for pair in BEGINNINGS.windows(2) {
-        assert!(!pair[1].starts_with(pair[0]), "{} is known by {}", pair[1], pair[0]);
+fn each_list_is_sorted_and_no_prefix_is_redundant() {
+    assert!(PREFIXES.is_sorted() && WORDS.is_sorted() && EXTENSIONS.is_sorted());
+    for pair in PREFIXES.windows(2) {
+        assert!(!pair[1].starts_with(pair[0]), "{} is covered by {}", pair[1], pair[0]);
     }
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use crate::{DispatchPolicy, Feature, FeatureFlags, NamedValue};
 
-/// The names stand in keys: one that changes changes every key that holds it.
+/// Keys cover the names: a changed name changes every key with that feature.
 #[test]
 fn the_names_of_features_never_change() {
     let names = Feature::ALL.map(Feature::name);
@@ -14,20 +14,15 @@ fn the_names_of_features_never_change() {
 
 #[test]
 fn flags_are_a_set() {
-    let flags = FeatureFlags::of([Feature::F16, Feature::Bf16, Feature::F16]).with_named("own");
-    let other = FeatureFlags::new()
-        .with_named("own")
-        .with(Feature::Bf16)
-        .with(Feature::F16)
-        .with_named("own");
-    assert_eq!(flags, other);
+    let flags = FeatureFlags::of([Feature::F16, Feature::Bf16, Feature::F16]);
+    assert_eq!(flags, FeatureFlags::of([Feature::Bf16, Feature::F16]));
     assert!(flags.contains(Feature::Bf16) && !flags.contains(Feature::TensorCores));
-    assert!(flags.contains_named("own") && !flags.contains_named("f16"));
-    assert!(!FeatureFlags::new().with_named("f16").contains(Feature::F16));
+    let named = FeatureFlags { named: ["f16".to_owned()].into(), ..FeatureFlags::default() };
+    assert!(!named.contains(Feature::F16), "a named feature is not a known one");
 }
 
 #[test]
-fn values_keep_their_kind() {
+fn values_of_different_types_differ() {
     assert_eq!(NamedValue::from(true), NamedValue::Bool(true));
     assert_eq!(NamedValue::from(1_u64), NamedValue::Unsigned(1));
     assert_eq!(NamedValue::from(1_i64), NamedValue::Signed(1));
@@ -36,7 +31,7 @@ fn values_keep_their_kind() {
 }
 
 #[test]
-fn a_policy_demands_nothing_until_told() {
+fn the_default_policy_demands_nothing() {
     let DispatchPolicy { ulp_budget, workgroup_override, named } = DispatchPolicy::default();
     assert!(ulp_budget.is_none() && workgroup_override.is_none() && named.is_empty());
 }

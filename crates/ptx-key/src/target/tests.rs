@@ -1,7 +1,7 @@
 use crate::{PtxIsa, Target, Variant};
 
 #[test]
-fn targets_read_and_print() {
+fn targets_parse_and_print() {
     for (text, number, variant) in [
         ("sm_70", 70, Variant::Base),
         ("sm_90a", 90, Variant::ArchSpecific),
@@ -16,7 +16,7 @@ fn targets_read_and_print() {
 }
 
 #[test]
-fn other_texts_are_no_targets() {
+fn other_texts_are_not_targets() {
     for text in [
         "",
         "sm_",
@@ -39,7 +39,7 @@ fn other_texts_are_no_targets() {
 }
 
 #[test]
-fn isa_versions_read_print_and_sort() {
+fn isa_versions_parse_print_and_sort() {
     let version = |text: &str| text.parse::<PtxIsa>().unwrap();
     assert_eq!(version("8.0").to_string(), "8.0");
     assert!(version("8.10") > version("8.9") && version("10.0") > version("9.9"));

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use crate::{
-    Change, Configuration, Contract, DIGEST_BYTES, DispatchPolicy, FeatureFlags, Identity,
-    KeyBuilder, KeyTrace, Lanes, ProgramDigests,
+    Configuration, Contract, DIGEST_BYTES, DispatchPolicy, FeatureFlags, Identity, KeyBuilder,
+    KeyTrace, Lanes, ProgramDigests,
 };
 
 struct Named(String);
@@ -20,13 +20,19 @@ fn trace(program: &str, features: &[String], exact: bool) -> KeyTrace {
         isa: "8.0".parse().unwrap(),
         subgroup_size: 32,
         policy: DispatchPolicy::default(),
-        features: features.iter().fold(FeatureFlags::new(), |all, name| all.with_named(name)),
+        features: FeatureFlags {
+            named: features.iter().cloned().collect(),
+            ..FeatureFlags::default()
+        },
         toolchain: None,
     };
     let program = Named(program.to_owned());
-    let digests =
-        if exact { ProgramDigests::of(&program) } else { ProgramDigests::normalized_of(&program) };
-    KeyBuilder::new(&configuration).unwrap().trace_of(digests)
+    let digests = if exact {
+        ProgramDigests::from(&program)
+    } else {
+        ProgramDigests::normalized_of(&program)
+    };
+    KeyBuilder::new(&configuration).unwrap().trace(digests)
 }
 
 fn any_trace() -> impl Strategy<Value = KeyTrace> {
@@ -36,30 +42,30 @@ fn any_trace() -> impl Strategy<Value = KeyTrace> {
 
 proptest! {
     #[test]
-    fn a_stored_trace_reads_back(trace in any_trace()) {
-        let read = KeyTrace::from_bytes(&trace.to_bytes()).unwrap();
-        prop_assert_eq!(read.key(), trace.key());
-        prop_assert_eq!(read, trace);
+    fn a_stored_trace_decodes_to_the_same(trace in any_trace()) {
+        let decoded = KeyTrace::from_bytes(&trace.to_bytes()).unwrap();
+        prop_assert_eq!(decoded.key(), trace.key());
+        prop_assert_eq!(decoded, trace);
     }
 
     #[test]
-    fn no_change_of_its_bytes_goes_unnoticed(trace in any_trace(), flip in 1_u8..=255) {
+    fn every_change_of_its_bytes_is_noticed(trace in any_trace(), flip in 1_u8..=255) {
         let whole = trace.to_bytes();
         for place in 0..whole.len() {
             let mut changed = whole.clone();
             changed[place] ^= flip;
-            // Either it is no trace any more, or it is one of another key.
+            // Either the bytes are not a trace, or the trace has another key.
             for bytes in [&changed, &whole[..place]] {
-                if let Ok(read) = KeyTrace::from_bytes(bytes) {
-                    prop_assert_ne!(read.key(), trace.key());
-                    prop_assert!(!read.differences(&trace).is_empty());
+                if let Ok(other) = KeyTrace::from_bytes(bytes) {
+                    prop_assert_ne!(other.key(), trace.key());
+                    prop_assert!(!other.differences(&trace).is_empty());
                 }
             }
         }
     }
 
     #[test]
-    fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn any_bytes_decode_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let framed = [b"ptxtrac1".as_slice(), &bytes].concat();
         for bytes in [&bytes, &framed] {
             if let Ok(trace) = KeyTrace::from_bytes(bytes) {
@@ -69,24 +75,20 @@ proptest! {
     }
 
     #[test]
-    fn traces_differ_just_where_keys_do(left in any_trace(), right in any_trace()) {
+    fn traces_differ_exactly_if_their_keys_do(left in any_trace(), right in any_trace()) {
         prop_assert_eq!(left.differences(&right).is_empty(), left.key() == right.key());
-        let there = left.differences(&right);
-        let mut back = right.differences(&left);
-        for difference in &mut back {
-            difference.change = match difference.change {
-                Change::Added => Change::Removed,
-                Change::Removed => Change::Added,
-                Change::Changed => Change::Changed,
-            };
+        let forward = left.differences(&right);
+        let mut backward = right.differences(&left);
+        for difference in &mut backward {
+            std::mem::swap(&mut difference.before, &mut difference.after);
         }
-        prop_assert_eq!(&there, &back);
-        prop_assert!(there.is_sorted_by(|a, b| a.field < b.field));
+        prop_assert_eq!(&forward, &backward);
+        prop_assert!(forward.is_sorted_by(|a, b| a.field < b.field));
     }
 }
 
 #[test]
-fn differences_say_what_was_added_removed_and_changed() {
+fn differences_print_as_added_removed_and_changed() {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let left = trace("one", &names(&["a", "b"]), true);
     let right = trace("two", &names(&["b", "c"]), false);
@@ -108,7 +110,7 @@ fn a_name_of_any_length_is_stored() {
 }
 
 #[test]
-fn what_no_builder_makes_is_no_trace() {
+fn bytes_that_no_trace_encodes_to_are_refused() {
     let whole = trace("x", &[], false).to_bytes();
     let digest = [7; DIGEST_BYTES];
     let field = |name: &str| {
@@ -121,12 +123,12 @@ fn what_no_builder_makes_is_no_trace() {
     let refused: [(&[&[u8]], &str); 8] = [
         (&[lanes, &zzz, &zz], "not in order"),
         (&[lanes, &zz, &zz], "not in order"),
-        (&[lanes, &field("program/exact")], "named as a lane"),
-        (&[&lanes[..lanes.len() - 1], &[2]], "neither there nor absent"),
+        (&[lanes, &field("program/exact")], "name of a lane"),
+        (&[&lanes[..lanes.len() - 1], &[2]], "neither present nor absent"),
         (&[&lanes[..lanes.len() - 1], &[1]], "cut short"),
         (&[lanes, &[0xff; 8]], "cut short"),
         (&[lanes, &1_u64.to_le_bytes(), &[0xff], &digest], "not UTF-8"),
-        (&[b"ptxtrac2", &lanes[8..]], "does not begin"),
+        (&[b"ptxtrac2", &lanes[8..]], "does not start"),
     ];
     for (parts, reason) in refused {
         let error = read(parts).unwrap_err().to_string();
@@ -137,5 +139,5 @@ fn what_no_builder_makes_is_no_trace() {
 #[test]
 fn a_damaged_trace_says_what_is_wrong_and_what_to_do() {
     let error = KeyTrace::from_bytes(b"ptxtrac0").unwrap_err().to_string();
-    assert!(error.contains("damaged") && error.contains("made anew"), "{error}");
+    assert!(error.contains("damaged") && error.contains("lower the program again"), "{error}");
 }
