@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use ptx_eviction::{Budgets, Curve, Retainer};
+use ptx_eviction::{Curve, Retainer, Size};
 
 use crate::Damage;
 use crate::format::{Header, LONGEST_HEADER, Unreadable};
@@ -226,11 +226,10 @@ fn least_worth(candidates: Vec<Candidate>, budget: Total) -> Vec<Candidate> {
             pinned: false,
         })
         .collect();
-    let most = usize::try_from(budget.entries).unwrap_or(usize::MAX);
-    let budgets = Budgets { entries: most, bytes: budget.bytes };
+    let budget = Size { entries: budget.entries, bytes: budget.bytes };
     let mut retainer = Retainer::new(Curve::SquareRoot);
     // The only failure is a worth that is no number, and none here is.
-    let Ok(kept) = retainer.retain(&entries, budgets) else { return Vec::new() };
+    let Ok(kept) = retainer.retain(&entries, budget) else { return Vec::new() };
     let mut stays = vec![false; candidates.len()];
     for position in kept.entries {
         if let Some(stays) = stays.get_mut(*position) {

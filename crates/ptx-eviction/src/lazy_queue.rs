@@ -1,63 +1,77 @@
-//! Elements by priority, where a priority is trusted only as an upper bound until its element comes first.
+//! Which candidate comes first, with as few gains computed as possible.
 
 use std::collections::BinaryHeap;
 
-use crate::Error;
-use crate::constraint::Constraint;
-use crate::objective::{Objective, checked_gain};
-use crate::scratch::{Free, Partial};
+use crate::problem::Problem;
+use crate::selection::{Candidate, Selection};
 
-/// A priority queue for lazy greedy.
+/// The candidates by priority, for lazy greedy.
 ///
-/// Most elements are taken in the order of their first bound, if at all: those stand in a sorted array, which
-/// memory likes better than a heap of everything. Only elements whose gain fell since, and that were overtaken,
-/// enter a heap, which therefore never holds more than the elements that were looked at in vain.
+/// Greedy needs the candidate of the highest priority again and again, while every choice can lower
+/// the priorities of others. By submodularity priorities only fall, so an old priority is an upper
+/// bound, and only a candidate that comes first by its bound needs a new one (Minoux, *Accelerated
+/// greedy algorithms for maximizing submodular set functions*, 1978):
+///
+/// 1. Take the candidate whose bound is highest. Drop it if it no longer fits.
+/// 2. Compute its priority now.
+/// 3. If that still exceeds every other bound, it is the first. Otherwise it is a new bound: go to 1.
+///
+/// First bounds stand in a sorted array, since most candidates are chosen in that order, if at all,
+/// and memory likes an array better than a heap of everything. A candidate whose priority fell
+/// enters a heap, which is therefore small.
 #[derive(Debug, Default)]
 pub(crate) struct LazyQueue {
-    /// By first bound, ascending from `unsorted` on; everything before that is smaller.
-    by_bound: Vec<Candidate>,
+    /// By first bound, ascending from `unsorted` on. Everything before that is smaller.
+    by_bound: Vec<Ranked>,
     unsorted: usize,
-    /// Elements from here on were taken out of `by_bound`.
+    /// Candidates from here on were taken out of `by_bound`.
     taken: usize,
-    overtaken: BinaryHeap<Candidate>,
+    overtaken: BinaryHeap<Ranked>,
 }
 
-/// A bound and its element in one integer that orders by bound, then by lower index: such integers compare and
-/// sort without branches.
+/// A priority and its entry in one integer, which orders by priority, then by lower position. Such
+/// integers compare and sort without branches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate(u128);
+struct Ranked(u128);
 
-impl Candidate {
-    /// Comes after every candidate: indices are below `u32::MAX`, so no candidate is zero.
+impl Ranked {
+    /// Comes after every entry: positions are below `u32::MAX`, so no entry is zero.
     const NONE: Self = Self(0);
 
     /// The bits of a float that is not negative, read as an integer, order as the floats do.
-    fn new(bound: f64, element: u32) -> Self {
-        Self(u128::from(bound.to_bits()) << 32 | u128::from(!element))
+    fn new(priority: f64, entry: u32) -> Self {
+        Self(u128::from(priority.to_bits()) << 32 | u128::from(!entry))
     }
 
-    fn element(self) -> u32 {
-        #[expect(clippy::cast_possible_truncation, reason = "the low half is the element")]
+    fn entry(self) -> u32 {
+        #[expect(clippy::cast_possible_truncation, reason = "the low half is the entry")]
         let low = self.0 as u32;
         !low
     }
 }
 
+/// The priority of greedy by gain.
+pub(crate) fn by_gain(_entry: usize, gain: f64) -> f64 {
+    gain
+}
+
 impl LazyQueue {
-    /// Replaces the content by the free elements with the priorities of their bounds. About `expected` elements
-    /// will be taken: where that is a small part, no more than twice as many are sorted until more are needed.
+    /// Replaces the content by `candidates`. `priority` maps an entry and its gain.
+    ///
+    /// About `expected` of them will be chosen. Where that is a small part, no more than twice as
+    /// many are sorted until more are needed.
     pub(crate) fn fill(
         &mut self,
-        free: &[Free],
-        expected: usize,
+        candidates: &[Candidate],
+        expected: u64,
         priority: impl Fn(usize, f64) -> f64,
     ) {
         self.by_bound.clear();
-        self.by_bound.extend(free.iter().map(|&Free { element, bound }| {
-            Candidate::new(priority(element as usize, bound), element)
+        self.by_bound.extend(candidates.iter().map(|&Candidate { entry, bound }| {
+            Ranked::new(priority(entry as usize, bound), entry)
         }));
         self.unsorted = self.by_bound.len();
-        let first = expected.saturating_mul(2);
+        let first = usize::try_from(expected).unwrap_or(usize::MAX).saturating_mul(2);
         if first < self.by_bound.len() / 2 {
             let boundary = self.by_bound.len() - first;
             self.by_bound.select_nth_unstable(boundary);
@@ -73,68 +87,79 @@ impl LazyQueue {
         self.unsorted = start;
     }
 
-    /// Starts over with all elements and their first bounds.
+    /// Starts over with all candidates and their first bounds.
     pub(crate) fn rewind(&mut self) {
         self.taken = self.by_bound.len();
         self.overtaken.clear();
     }
 
-    /// Takes out the element of the highest priority over `partial`, with its gain. `None` when no element may
-    /// be added. Elements that may not be added any more are dropped on the way.
-    pub(crate) fn pop<O: Objective>(
+    /// Removes the entry that has the highest priority over `selection`, and returns it with its
+    /// gain. Returns `None` when nothing may be added.
+    pub(crate) fn pop(
         &mut self,
-        objective: &O,
-        constraint: &Constraint<'_>,
-        partial: &Partial<O::State>,
+        problem: &Problem,
+        selection: &Selection,
         priority: impl Fn(usize, f64) -> f64,
-    ) -> Result<Option<(usize, f64)>, Error> {
-        if partial.room.count == 0 {
-            return Ok(None);
+    ) -> Option<(usize, f64)> {
+        if selection.room.entries == 0 {
+            return None;
         }
         loop {
             let first = self.pop_bound();
-            if first == Candidate::NONE {
-                return Ok(None);
+            if first == Ranked::NONE {
+                return None;
             }
-            let element = first.element() as usize;
-            if !partial.admits(constraint, element) {
+            let entry = first.entry() as usize;
+            if !selection.admits(problem, entry) {
                 continue;
             }
-            let gain = checked_gain(objective, &partial.state, element)?;
-            let now = Candidate::new(priority(element, gain), first.element());
+            let gain = selection.gain(problem, entry);
+            let now = Ranked::new(priority(entry, gain), first.entry());
             if now > self.next_by_bound().max(self.next_overtaken()) {
-                return Ok(Some((element, gain)));
+                return Some((entry, gain));
             }
             self.overtaken.push(now);
         }
     }
 
-    /// Puts back an element that was taken out, with its priority.
-    pub(crate) fn push(&mut self, element: usize, priority: f64) {
-        // Elements are counted in u32, so this always holds.
-        if let Ok(element) = u32::try_from(element) {
-            self.overtaken.push(Candidate::new(priority, element));
+    /// Puts back an entry that was removed.
+    pub(crate) fn push(&mut self, entry: usize, priority: f64) {
+        // Positions are below `u32::MAX`, so this always holds.
+        if let Ok(entry) = u32::try_from(entry) {
+            self.overtaken.push(Ranked::new(priority, entry));
         }
     }
 
-    fn pop_bound(&mut self) -> Candidate {
+    /// Adds entries by priority until nothing more may be added.
+    pub(crate) fn add_all(
+        &mut self,
+        problem: &Problem,
+        selection: &mut Selection,
+        priority: impl Fn(usize, f64) -> f64,
+    ) {
+        while let Some((entry, gain)) = self.pop(problem, selection, &priority) {
+            selection.add(problem, entry, gain);
+        }
+    }
+
+    fn pop_bound(&mut self) -> Ranked {
         let next = self.next_by_bound();
         if next < self.next_overtaken() {
-            return self.overtaken.pop().unwrap_or(Candidate::NONE);
+            return self.overtaken.pop().unwrap_or(Ranked::NONE);
         }
         self.taken = self.taken.saturating_sub(1);
         next
     }
 
-    fn next_overtaken(&self) -> Candidate {
-        self.overtaken.peek().copied().unwrap_or(Candidate::NONE)
+    fn next_overtaken(&self) -> Ranked {
+        self.overtaken.peek().copied().unwrap_or(Ranked::NONE)
     }
 
-    fn next_by_bound(&mut self) -> Candidate {
+    fn next_by_bound(&mut self) -> Ranked {
         if self.taken == self.unsorted && self.unsorted > 0 {
             self.sort_from(0);
         }
         let last = self.taken.wrapping_sub(1);
-        self.by_bound.get(last).copied().unwrap_or(Candidate::NONE)
+        self.by_bound.get(last).copied().unwrap_or(Ranked::NONE)
     }
 }

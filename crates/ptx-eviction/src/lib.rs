@@ -1,96 +1,58 @@
-//! Chooses which entries stay: monotone submodular maximisation under count and byte budgets.
+//! Chooses which entries of a cache stay, under a count and a byte budget.
 //!
-//! A cache that is full keeps the set that is worth most, not the entries that are worth most one by one:
-//! variants of one program stand in for each other, so each further one is worth less. Functions with such
-//! diminishing returns are called submodular, and greedy choice comes provably close to the best set. This crate
-//! has the functions, the budgets and the solvers. It knows nothing of caches, time or PTX.
+//! A full cache should keep the set that is worth most, not the entries that are worth most one by
+//! one: variants of one program stand in for each other, so each further variant is worth less.
+//! Functions with such diminishing returns are called monotone submodular. Greedy choice comes
+//! provably close to their best set.
 //!
 //! ```
-//! use ptx_eviction::{ConcaveOverGroups, Constraint, Curve, Scratch, density_greedy};
+//! use ptx_eviction::{Curve, Entry, Retainer, Size};
 //!
-//! // Four entries of two families: what each is worth, its bytes, and its family.
-//! let worths = [9.0, 8.0, 5.0, 1.0];
-//! let sizes = [400, 400, 400, 100];
-//! let families = [0, 0, 1, 1];
-//!
-//! let objective = ConcaveOverGroups::new(&worths, &families, Curve::SquareRoot)?;
-//! let budgets = Constraint::new().at_most(3).within_bytes(&sizes, 900).pinned(&[3]);
-//! let mut scratch = Scratch::default();
-//! let kept = density_greedy(&objective, &budgets, &mut scratch)?;
-//! assert_eq!(kept.elements, [0, 2, 3]);
-//! assert_eq!(kept.bytes, 900);
+//! let entry = |worth, bytes, family| Entry { worth, bytes, family, pinned: false };
+//! let entries = [
+//!     entry(9.0, 400, 1),
+//!     entry(8.0, 400, 1), // a variant of the first, which discounts it
+//!     entry(5.0, 400, 2),
+//! ];
+//! let mut retainer = Retainer::new(Curve::SquareRoot);
+//! let kept = retainer.retain(&entries, Size { entries: 2, bytes: 900 })?;
+//! assert_eq!(kept.entries, [0, 2]);
+//! assert_eq!(kept.size, Size { entries: 2, bytes: 800 });
 //! # Ok::<(), ptx_eviction::Error>(())
 //! ```
 //!
-//! A cache that only wants an answer hands its entries to a [`Retainer`].
+//! | item | what it answers |
+//! | --- | --- |
+//! | [`Retainer`] | which entries stay; [`Retainer::retain`] states the guarantees |
+//! | [`Entry`] | what a cache says of one entry: worth, bytes, family, pinned |
+//! | [`Size`] | how much: a number of entries and their bytes |
+//! | [`Curve`] | how much each further variant of a family counts |
+//! | [`Kept`] | the entries that stay, their value and their size |
+//! | [`Error`] | why a choice was refused |
 //!
-//! # What there is
-//!
-//! An [`Objective`] tells what one more element would add to a partial selection: [`Modular`],
-//! [`ConcaveOverGroups`], [`FacilityLocation`], a [`WeightedSum`] of these, or your own, which
-//! [`verify_submodular`] puts to the test. A [`Constraint`] says which sets are feasible. A solver finds one:
-//!
-//! | solver | count | cap on groups | bytes | bytes and count | gains asked for |
-//! | --- | --- | --- | --- | --- | --- |
-//! | [`lazy_greedy`] | 1 − 1/e | 1/2 | none | none | about `n` |
-//! | [`density_greedy`] | 1 − 1/e | 1/2 | 1/2 | 0.197 | about `4n` |
-//! | [`exact_search`], at most 14 candidates | 1 | 1 | 1 | 1 | up to `2¹⁴` |
-//! | [`stochastic_greedy`] | 1 − 1/e − ε, expected | – | – | – | `n·ln(1/ε)` |
-//! | [`SieveStreaming`], one pass | 1/2 − ε | – | – | – | `n·log(count)/ε` |
-//!
-//! Shares of the optimum, proven where each solver's doc says; in practice they are nearly always closer. Pinned
-//! elements are understood by every solver but the sieve. A modular objective under a count alone is solved
-//! exactly, by selection, in O(n).
-//!
-//! # What holds everywhere
-//!
-//! * Elements are the indices `0..n`, below `u32::MAX` of them. Ties go to the lower index, so sort by key where
-//!   runs must repeat. Randomness comes from a seed alone.
-//! * Every budget holds exactly, and nothing that still fits is left out (the sieve, which cannot look back,
-//!   excepted).
-//! * No number makes it panic: NaN, infinities, negative weights, overflow and mismatched lengths are an
-//!   [`Error`] that names the element.
-//! * A [`Scratch`] is reused; after the first runs of a size, solvers allocate nothing.
-//! * The same input gives the same set on every platform, except where a logarithm enters, whose last bit is the
-//!   platform's: [`Curve::Log1p`], [`stochastic_greedy`] and [`SieveStreaming`].
-//!
-//! # What it does not do
-//!
-//! Decide what an entry is worth, measure, age, lock, or run in parallel. Objectives that are not monotone (where
-//! keeping more can be worse) are refused as soon as a gain is negative.
-//!
-//! # Dependencies
-//!
-//! `thiserror`, for the error types; `ahash`, because a [`Retainer`] looks up every entry's family at each choice.
+//! The README says what a choice costs, what this crate does not do, and why it has its dependencies.
 
-mod constraint;
+mod curve;
+mod density_greedy;
 mod error;
-mod exact;
-mod greedy;
-mod knapsack;
+mod exact_search;
 mod lazy_queue;
-mod objective;
-mod random;
-mod retain;
-mod scratch;
+mod problem;
+mod retainer;
+mod selection;
 mod size;
-mod stochastic;
-mod streaming;
 mod top_gains;
-mod verify;
 
-pub use constraint::Constraint;
+#[cfg(test)]
+mod tests;
+
+/// Runs the README's example as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+pub use curve::Curve;
 pub use error::Error;
-pub use exact::{EXACT_CANDIDATES, exact_search};
-pub use greedy::{lazy_greedy, plain_greedy};
-pub use knapsack::density_greedy;
-pub use objective::{
-    BestSimilarity, ConcaveOverGroups, Curve, FacilityLocation, GroupMass, Modular, Objective,
-    SumState, WeightedSum, evaluate,
-};
-pub use retain::{Budgets, Entry, Kept, Retainer};
-pub use scratch::{Scratch, Selection};
+pub use problem::Entry;
+pub use retainer::{Kept, Retainer};
 pub use size::Size;
-pub use stochastic::stochastic_greedy;
-pub use streaming::SieveStreaming;
-pub use verify::{ElementSet, Sample, Violation, verify_submodular};

@@ -1,57 +1,43 @@
-//! The modular case under a count: selection instead of search.
+//! The best set where gains do not depend on each other and only the count binds.
 
-use crate::Error;
-use crate::objective::{Objective, checked_gain, checked_value};
-use crate::scratch::{Scratch, Selection};
+use crate::problem::Problem;
+use crate::selection::{Candidate, Selection};
 
-/// Keeps the pinned elements and those of the largest gains, ties going to the lower index, in O(n).
-///
-/// [`Scratch::pin`] has run, gains do not depend on the selection, and a count is the only constraint. The set
-/// is the one that greedy would choose, and it is optimal.
-pub(crate) fn select_top_gains<'s, O: Objective>(
-    objective: &O,
-    scratch: &'s mut Scratch<O::State>,
-) -> Result<Selection<'s>, Error> {
-    let Scratch { base, keys, kept, .. } = scratch;
-    let count = objective.element_count();
-    keys.clear();
-    for element in 0..count {
-        if !base.is_member(element) {
-            keys.push(order_key(checked_gain(objective, &base.state, element)?));
+/// Memory of [`TopGains::search`].
+#[derive(Debug, Default)]
+pub(crate) struct TopGains {
+    /// Gains as integers that order as the gains do.
+    keys: Vec<u64>,
+}
+
+impl TopGains {
+    /// Adds the candidates of the largest gains to `chosen`, in O(n). Ties go to the lower position.
+    ///
+    /// The set is the one that greedy would choose, and it is optimal.
+    pub(crate) fn search(
+        &mut self,
+        problem: &Problem,
+        candidates: &[Candidate],
+        chosen: &mut Selection,
+    ) {
+        let Self { keys } = self;
+        keys.clear();
+        keys.extend(candidates.iter().map(|candidate| order_key(candidate.bound)));
+        let count = usize::try_from(chosen.room.entries).unwrap_or(usize::MAX).min(keys.len());
+        let Some(last) = count.checked_sub(1) else { return };
+        // A candidate stays if its key is above the threshold, or equal while ties have slots left.
+        let (above, &mut threshold, _) =
+            keys.select_nth_unstable_by(last, |left, right| right.cmp(left));
+        let mut ties = 1 + above.iter().filter(|&&key| key == threshold).count();
+        for &Candidate { entry, bound } in candidates {
+            let key = order_key(bound);
+            if key < threshold || (key == threshold && ties == 0) {
+                continue;
+            }
+            ties -= usize::from(key == threshold);
+            chosen.add(problem, entry as usize, bound);
         }
     }
-
-    let wanted = base.room.count.min(keys.len());
-    // An element stays if its key is above the threshold, or at it while slots for ties last.
-    let (threshold, mut ties) = match wanted.checked_sub(1) {
-        None => (u64::MAX, 0),
-        Some(last) => {
-            let (above, &mut threshold, _) =
-                keys.select_nth_unstable_by(last, |left, right| right.cmp(left));
-            let ties = 1 + above.iter().filter(|&&key| key == threshold).count();
-            (threshold, ties)
-        }
-    };
-
-    kept.clear();
-    let mut value = 0.0;
-    for element in 0..count {
-        let gain = checked_gain(objective, &base.state, element)?;
-        let key = order_key(gain);
-        let stays = if base.is_member(element) || key > threshold {
-            true
-        } else if key == threshold && ties > 0 {
-            ties -= 1;
-            true
-        } else {
-            false
-        };
-        if stays {
-            kept.push(element);
-            value += gain;
-        }
-    }
-    Ok(Selection { elements: kept, value: checked_value(value)?, bytes: 0 })
 }
 
 /// The bits of a float that is not negative, read as an integer, order as the floats do.

@@ -1,91 +1,60 @@
-//! A scratch that has grown to the problem's size is all the memory that a solver needs.
+//! A retainer that has grown to the number of entries allocates nothing more.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+use ptx_eviction::{Curve, Entry, Retainer, Size};
 
-use ptx_eviction::{
-    Budgets, ConcaveOverGroups, Constraint, Curve, EXACT_CANDIDATES, Entry, FacilityLocation,
-    Modular, Objective, Retainer, Scratch, SieveStreaming, WeightedSum, density_greedy,
-    exact_search, lazy_greedy, plain_greedy, stochastic_greedy,
-};
-
-const N: usize = 300;
-
-fn allocations(mut run: impl FnMut()) -> u64 {
-    // Solvers swap buffers, so it takes a few runs until every one of them has its size; a sieve has dozens.
+/// Allocations of a choice, once the retainer has grown.
+fn allocations(entries: &[Entry], budget: Size) -> u64 {
+    let mut retainer = Retainer::new(Curve::Log1p);
+    // Solvers swap buffers, so it takes a few runs until each buffer has grown.
     for _ in 0..20 {
-        run();
+        drop(retainer.retain(entries, budget));
     }
-    allocation_counter::measure(run).count_total
+    allocation_counter::measure(|| drop(retainer.retain(entries, budget))).count_total
 }
 
-fn solvers_allocate_nothing<O: Objective>(objective: &O, sizes: &[u64]) {
-    let groups: Vec<u32> = (0..N).map(|element| u32::try_from(element % 30).unwrap()).collect();
-    let count = Constraint::new().at_most(N / 3).pinned(&[7, 3]);
-    let bytes = count.within_bytes(sizes, sizes.iter().sum::<u64>() / 4);
-    let capped = bytes.at_most_per_group(&groups, 2);
-    let pinned: Vec<usize> = (EXACT_CANDIDATES..N).collect();
-    let few = Constraint::new().at_most(N - 5).pinned(&pinned);
-    let mut scratch = Scratch::default();
-    for constraint in [count, bytes, capped] {
-        let lazy = allocations(|| {
-            lazy_greedy(objective, &constraint, &mut scratch).unwrap();
-        });
-        assert_eq!(lazy, 0, "lazy_greedy {constraint:?}");
-        let dense = allocations(|| {
-            density_greedy(objective, &constraint, &mut scratch).unwrap();
-        });
-        assert_eq!(dense, 0, "density_greedy {constraint:?}");
-        let plain = allocations(|| {
-            plain_greedy(objective, &constraint, &mut scratch).unwrap();
-        });
-        assert_eq!(plain, 0, "plain_greedy {constraint:?}");
-    }
-    let stochastic = allocations(|| {
-        stochastic_greedy(objective, &count, 0.1, 5, &mut scratch).unwrap();
-    });
-    assert_eq!(stochastic, 0, "stochastic_greedy");
-    let exact = allocations(|| {
-        exact_search(objective, &few, &mut scratch).unwrap();
-    });
-    assert_eq!(exact, 0, "exact_search");
-
-    let mut sieve = SieveStreaming::new(objective, 20, 0.1).unwrap();
-    let streamed = allocations(|| {
-        sieve.reset();
-        (0..N).for_each(|element| sieve.offer(element).unwrap());
-        sieve.selection().unwrap();
-    });
-    assert_eq!(streamed, 0, "SieveStreaming");
-}
-
-#[test]
-fn a_grown_scratch_is_enough() {
-    let weights: Vec<f64> = (0_u32..).map(|e| f64::from(e * 7 % 31)).take(N).collect();
-    let sizes: Vec<u64> = (0..).map(|e| e * 13 % 47).take(N).collect();
-    let families: Vec<u32> = (0..).map(|e| e / 4).take(N).collect();
-    let modular = Modular::new(&weights).unwrap();
-    let concave = ConcaveOverGroups::new(&weights, &families, Curve::SquareRoot).unwrap();
-    let near = |element: usize, client: usize| {
-        1.0 / f64::from(1 + u32::try_from(element.abs_diff(client)).unwrap())
+/// Entries in families of `variants`, every 50th of them pinned if asked for.
+fn entries(variants: u32, is_pinned: bool) -> Vec<Entry> {
+    let entry = |index: u32| Entry {
+        worth: f64::from(index * 7 % 31),
+        bytes: u64::from(index * 13 % 47),
+        family: u64::from(index / variants) << 40,
+        pinned: is_pinned && index % 50 == 3,
     };
-    let facility = FacilityLocation::new(N, 20, near);
-    solvers_allocate_nothing(&modular, &sizes);
-    solvers_allocate_nothing(&concave, &sizes);
-    solvers_allocate_nothing(&WeightedSum::new((1.0, concave), (2.0, facility)).unwrap(), &sizes);
+    (0..500).map(entry).collect()
 }
 
 #[test]
 fn a_grown_retainer_is_enough() {
-    let entries: Vec<Entry> = (0_u32..500)
-        .map(|index| Entry {
-            worth: f64::from(index * 7 % 31),
-            bytes: u64::from(index * 13 % 47),
-            family: u64::from(index / 4) << 40,
-            pinned: index % 50 == 3,
-        })
-        .collect();
-    let mut retainer = Retainer::new(Curve::Log1p);
-    let budgets = Budgets { entries: 250, bytes: 4_000 };
-    assert_eq!(allocations(|| drop(retainer.retain(&entries, budgets))), 0);
-    assert_eq!(allocations(|| drop(retainer.retain(&entries[..12], budgets))), 0);
+    for is_pinned in [false, true] {
+        let entries = entries(4, is_pinned);
+        let both = Size { entries: 250, bytes: 4_000 };
+        let budgets = [both, Size { bytes: u64::MAX, ..both }, Size { entries: u64::MAX, ..both }];
+        for budget in budgets {
+            assert_eq!(allocations(&entries, budget), 0, "density greedy, {budget:?}");
+            assert_eq!(allocations(&entries[..12], budget), 0, "exact search, {budget:?}");
+        }
+        let few = Size { entries: 6, bytes: 100 };
+        assert_eq!(allocations(&entries[..12], few), 0, "exact search, {few:?}");
+    }
+}
+
+#[test]
+fn a_grown_retainer_is_enough_without_variants() {
+    let budget = Size { entries: 250, ..Size::UNBOUNDED };
+    assert_eq!(allocations(&entries(1, false), budget), 0);
+}
+
+#[test]
+fn a_retainer_that_changes_its_solver_is_enough() {
+    let (families, unrelated) = (entries(4, true), entries(1, false));
+    let mut retainer = Retainer::new(Curve::SquareRoot);
+    let budget = Size { entries: 250, bytes: 4_000 };
+    let mut choose_all = || {
+        for entries in [&families[..], &unrelated, &families[..12], &families[..300]] {
+            drop(retainer.retain(entries, budget));
+            drop(retainer.retain(entries, Size { bytes: u64::MAX, ..budget }));
+        }
+    };
+    (0..20).for_each(|_| choose_all());
+    assert_eq!(allocation_counter::measure(choose_all).count_total, 0);
 }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use ptx_eviction::{Budgets, Curve, Entry, Retainer};
+use ptx_eviction::{Curve, Entry, Retainer, Size};
 
 use crate::Budget;
 use crate::clock::TICKS_TO_A_TURNOVER;
@@ -96,14 +96,11 @@ impl Retention for FamilyRetention {
             family: family(candidate, position),
             pinned: false,
         }));
-        let budgets = Budgets {
-            entries: usize::try_from(budget.entries).unwrap_or(usize::MAX),
-            bytes: budget.bytes,
-        };
+        let budget = Size { entries: budget.entries, bytes: budget.bytes };
         let mut stays = vec![false; candidates.len()];
         // Worths are finite and not negative, so the solver has nothing to refuse. If it did, all
         // would be listed to go, the least dense first.
-        if let Ok(kept) = retainer.retain(entries, budgets) {
+        if let Ok(kept) = retainer.retain(entries, budget) {
             kept.entries.iter().for_each(|&position| stays[position] = true);
         }
         let mut leaving: Vec<usize> =
