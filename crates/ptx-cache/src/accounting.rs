@@ -1,12 +1,15 @@
-//! Entries and bytes: reserved before an entry is published, released after it is taken out.
+//! How much is resident? Entries and bytes are reserved before an entry is published, and released
+//! after it is removed.
 
 use std::sync::Arc;
 
+use ptx_store::{Artifact, Payload, Size};
+
 use crate::sync::{AtomicU64, Ordering};
 
-/// What a value weighs.
+/// Values that count against a byte budget.
 pub trait Weigh {
-    /// Bytes that count against the byte budget. Always the same for the same value.
+    /// The bytes that count against the budget. Always the same for the same value.
     fn weight(&self) -> u64;
 }
 
@@ -22,46 +25,28 @@ impl Weigh for Arc<[u8]> {
     }
 }
 
-/// How much may be resident.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// Most entries; at most [`Budget::MOST_ENTRIES`] count.
-    pub entries: u64,
-    /// Most bytes, as [`Weigh`] counts them; at most [`Budget::MOST_BYTES`] count.
-    pub bytes: u64,
+impl<P: Payload> Weigh for Arc<Artifact<P>> {
+    /// The bytes of payload, attributes and trace.
+    fn weight(&self) -> u64 {
+        // What a field of a trace takes, its name and the map around it left out.
+        let trace = self.trace.as_ref().map_or(0, |trace| trace.configuration().len() * 64);
+        self.bytes() + trace as u64
+    }
 }
 
-/// The two counts share one word, so that both are checked and changed in one step.
+/// Entries and bytes share one word, so that both are checked and changed in one step.
 const BYTES_BITS: u32 = 40;
 
-impl Budget {
-    /// The largest number of entries: 2^24 − 1.
-    pub const MOST_ENTRIES: u64 = u64::MAX >> BYTES_BITS;
-    /// The largest number of bytes: 2^40 − 1, one tebibyte.
-    pub const MOST_BYTES: u64 = (1 << BYTES_BITS) - 1;
-    /// As much as can be counted.
-    pub const UNBOUNDED: Self = Self { entries: Self::MOST_ENTRIES, bytes: Self::MOST_BYTES };
+/// The largest budget that can be counted: 2^24 − 1 entries, 2^40 − 1 bytes.
+pub(crate) const COUNTABLE: Size =
+    Size { entries: u64::MAX >> BYTES_BITS, bytes: (1 << BYTES_BITS) - 1 };
 
-    pub(crate) fn holds(&self, resident: Resident) -> bool {
-        resident.entries <= self.entries && resident.bytes <= self.bytes
+/// Returns this budget, or the largest that can be counted.
+pub(crate) fn countable(budget: Size) -> Size {
+    Size {
+        entries: budget.entries.min(COUNTABLE.entries),
+        bytes: budget.bytes.min(COUNTABLE.bytes),
     }
-
-    /// This budget, or the largest that can be counted.
-    pub(crate) fn countable(self) -> Self {
-        Self {
-            entries: self.entries.min(Self::MOST_ENTRIES),
-            bytes: self.bytes.min(Self::MOST_BYTES),
-        }
-    }
-}
-
-/// How much is resident.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Resident {
-    /// Entries.
-    pub entries: u64,
-    /// Bytes, as [`Weigh`] counts them.
-    pub bytes: u64,
 }
 
 /// The counts of one cache.
@@ -77,49 +62,46 @@ impl Accounting {
         Self(AtomicU64::new(0))
     }
 
-    pub(crate) fn resident(&self) -> Resident {
+    pub(crate) fn resident(&self) -> Size {
         unpack(self.0.load(Ordering::Relaxed))
     }
 
-    /// Counts one entry of `weight` bytes in, if the budget holds it beside what is resident.
-    pub(crate) fn reserve(&self, weight: u64, budget: Budget) -> bool {
-        self.change(budget, |resident| Resident {
-            entries: resident.entries + 1,
-            bytes: resident.bytes.saturating_add(weight),
-        })
+    /// Adds one entry of `weight` bytes. Returns false if the budget has no room for it.
+    pub(crate) fn reserve(&self, weight: u64, budget: Size) -> bool {
+        self.change(budget, |resident| resident.saturating_add(Size { entries: 1, bytes: weight }))
     }
 
-    /// Counts an entry of `weight` bytes in the place of one that was counted with `before`, if
-    /// the budget holds that.
-    pub(crate) fn exchange(&self, before: u64, weight: u64, budget: Budget) -> bool {
-        self.change(budget, |resident| Resident {
+    /// Puts an entry of `weight` bytes in the place of one of `before` bytes. Returns false if the
+    /// budget has no room for it.
+    pub(crate) fn exchange(&self, before: u64, weight: u64, budget: Size) -> bool {
+        self.change(budget, |resident| Size {
             bytes: resident.bytes.saturating_sub(before).saturating_add(weight),
             ..resident
         })
     }
 
-    fn change(&self, budget: Budget, change: impl Fn(Resident) -> Resident) -> bool {
-        let budget = budget.countable();
+    fn change(&self, budget: Size, change: impl Fn(Size) -> Size) -> bool {
+        let budget = countable(budget);
         let fits = |packed: u64| {
             let changed = change(unpack(packed));
-            budget.holds(changed).then(|| pack(changed))
+            changed.fits(budget).then(|| pack(changed))
         };
         // Relaxed: the counts order nothing else.
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
     }
 
-    /// Counts out one entry that was reserved with the same weight.
+    /// Removes one entry that was reserved with the same weight.
     pub(crate) fn release(&self, weight: u64) {
-        self.0.fetch_sub(pack(Resident { entries: 1, bytes: weight }), Ordering::Relaxed);
+        self.0.fetch_sub(pack(Size { entries: 1, bytes: weight }), Ordering::Relaxed);
     }
 }
 
-const fn pack(resident: Resident) -> u64 {
+const fn pack(resident: Size) -> u64 {
     resident.entries << BYTES_BITS | resident.bytes
 }
 
-const fn unpack(packed: u64) -> Resident {
-    Resident { entries: packed >> BYTES_BITS, bytes: packed & Budget::MOST_BYTES }
+const fn unpack(packed: u64) -> Size {
+    Size { entries: packed >> BYTES_BITS, bytes: packed & COUNTABLE.bytes }
 }
 
 #[cfg(test)]
@@ -131,15 +113,15 @@ mod tests {
     #[test]
     fn the_largest_counts_fit_beside_each_other() {
         let accounting = Accounting::new();
-        assert!(accounting.reserve(Budget::MOST_BYTES, Budget::UNBOUNDED));
-        assert!(!accounting.reserve(1, Budget::UNBOUNDED));
-        assert!(accounting.reserve(0, Budget::UNBOUNDED));
-        let full = Resident { entries: 2, bytes: Budget::MOST_BYTES };
+        assert!(accounting.reserve(COUNTABLE.bytes, Size::UNBOUNDED));
+        assert!(!accounting.reserve(1, Size::UNBOUNDED));
+        assert!(accounting.reserve(0, Size::UNBOUNDED));
+        let full = Size { entries: 2, bytes: COUNTABLE.bytes };
         assert_eq!(accounting.resident(), full);
-        assert!(!accounting.reserve(u64::MAX, Budget { entries: u64::MAX, bytes: u64::MAX }));
-        accounting.release(Budget::MOST_BYTES);
+        assert!(!accounting.reserve(u64::MAX, Size { entries: u64::MAX, bytes: u64::MAX }));
+        accounting.release(COUNTABLE.bytes);
         accounting.release(0);
-        assert_eq!(accounting.resident(), Resident::default());
+        assert_eq!(accounting.resident(), Size::default());
     }
 
     proptest! {
@@ -150,7 +132,7 @@ mod tests {
             bytes in 0_u64..200,
         ) {
             let accounting = Accounting::new();
-            let budget = Budget { entries, bytes };
+            let budget = Size { entries, bytes };
             let mut held: Vec<u64> = Vec::new();
             for (weight, release) in steps {
                 if release {
@@ -165,7 +147,7 @@ mod tests {
                         held.push(weight);
                     }
                 }
-                let sums = Resident { entries: held.len() as u64, bytes: held.iter().sum() };
+                let sums = Size { entries: held.len() as u64, bytes: held.iter().sum() };
                 prop_assert_eq!(accounting.resident(), sums);
             }
         }

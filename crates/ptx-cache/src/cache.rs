@@ -1,4 +1,6 @@
-//! The operations of the cache in memory.
+//! The cache in memory: its parts, and the operations of its owner.
+//!
+//! Look-ups are in `table/pinned.rs`, requests in `flight/lead.rs`, evictions in `policy/room.rs`.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, OnceLock};
@@ -9,44 +11,40 @@ use crossbeam_epoch::pin;
 use crossbeam_utils::CachePadded;
 use ptx_key::BuildKeyHasher;
 
-use crate::accounting::Accounting;
-use crate::policy::Clock;
-use crate::counters::Counts;
-use crate::flight::Failures;
-use crate::flight::Flights;
-use crate::policy::Ghosts;
-use crate::room::{Leaving, LoadTime, Newcomer};
-use crate::table::Shard;
-use crate::table::{About, Slot};
-use crate::sync::{Mutex, Ordering, fence, lock};
-use crate::{
-    Budget, Config, EntryReport, Event, Listener, Made, Pinned, Resident, Snapshot, Weigh,
-};
+use ptx_store::Size;
 
-/// How often an insertion makes room before it goes without being kept: others may take each
-/// time what it made.
+use crate::accounting::{Accounting, countable};
+use crate::counters::Counts;
+use crate::flight::{Failures, Flights};
+use crate::policy::{Clock, Ghosts, LoadTime, Newcomer, VictimQueue};
+use crate::sync::{Mutex, Ordering, fence, lock};
+use crate::table::{About, Shard, Slot};
+use crate::{Computed, Config, EntryReport, Event, Listener, Snapshot, Weigh};
+
+/// How often an insertion makes room before it gives up: others may take the room each time.
 const MOST_ATTEMPTS: u32 = 64;
 
-/// A cache in memory: hits without a lock, one making of a value per key, exact accounting.
+/// A cache in memory: hits without a lock, one leader for each key, exact accounting.
 ///
-/// Keys are plain values, hashed by `S`; keys of `ptx-key` are digests already and cost nothing to
-/// hash. Values are cloned out, so they are `Arc`s or the like: cloning must be cheap and must not
-/// panic. Comparing and hashing a key, cloning and weighing a value happen under locks of the
-/// cache: none of them may call it.
+/// Keys are plain values, hashed by `S`. Keys of `ptx-key` are digests and cost nothing to hash.
+/// Values are cloned out, so use an `Arc`: cloning must be cheap and must not panic. The cache
+/// compares and hashes keys, and clones and weighs values, under its locks: none of these may call
+/// the cache.
 ///
-/// Dropping a value that was retired happens later, on whichever thread of the process next
-/// passes an epoch: a value's drop must not block on what a caller of this cache may hold.
+/// A value that was removed or evicted is dropped later, on the thread of the process that next
+/// passes an epoch. Its drop must not block on what a caller of this cache may hold.
 ///
 /// ```
 /// use std::sync::{Arc, OnceLock};
-/// use ptx_cache::{Cache, Config, Made};
+/// use ptx_cache::{Cache, Computed, Config};
 /// use ptx_key::PtxKey;
 ///
 /// let cache: Cache<PtxKey, Arc<str>> = Cache::new(Config::default());
 /// let key = PtxKey::from_bytes([7; 32]);
-/// let made = cache.get_or_make(key, || Ok::<_, std::fmt::Error>(Made::new("text".into())))?;
-/// assert_eq!(&*made.value, "text");
-/// assert!(Arc::ptr_eq(&cache.get(&key).unwrap(), &made.value));
+/// let compute = || Ok::<_, std::fmt::Error>(Computed::from(Arc::from("text")));
+/// let computed = cache.get_or_compute(key, compute)?;
+/// assert_eq!(&**computed, "text");
+/// assert!(cache.get(&key).is_some_and(|again| Arc::ptr_eq(&again, &computed)));
 /// # Ok::<(), ptx_cache::CacheError>(())
 /// ```
 pub struct Cache<K: 'static, V: 'static, S = BuildKeyHasher> {
@@ -58,11 +56,11 @@ pub struct Cache<K: 'static, V: 'static, S = BuildKeyHasher> {
     config: ArcSwap<Config>,
     pub(crate) accounting: CachePadded<Accounting>,
     pub(crate) clock: Clock,
-    /// Held by the one thread that chooses who stays.
-    pub(crate) choosing: Mutex<Leaving<K>>,
-    /// What is remembered of the uses of retired entries.
+    /// Locked by the one thread that evicts.
+    pub(crate) victims: Mutex<VictimQueue<K>>,
+    /// The uses of evicted entries.
     pub(crate) ghosts: Ghosts,
-    /// What a load from a tier beneath takes.
+    /// The time that a load from a lower tier takes.
     pub(crate) load_time: LoadTime,
     pub(crate) counts: Counts,
     listener: OnceLock<Arc<dyn Listener<K>>>,
@@ -98,7 +96,7 @@ where
             config: ArcSwap::from_pointee(config),
             accounting: CachePadded::new(Accounting::new()),
             clock: Clock::start(),
-            choosing: Mutex::new(Leaving::default()),
+            victims: Mutex::new(VictimQueue::default()),
             ghosts: Ghosts::default(),
             load_time: LoadTime::default(),
             counts: Counts::default(),
@@ -106,90 +104,63 @@ where
         }
     }
 
-    /// The same cache, whose events `listener` hears. The first listener stays.
+    /// Notifies `listener` of every [`Event`]. The first listener stays.
     #[must_use]
     pub fn with_listener(self, listener: Arc<dyn Listener<K>>) -> Self {
         self.listener.get_or_init(|| listener);
         self
     }
 
-    pub(crate) fn is_heard(&self) -> bool {
+    pub(crate) fn has_listener(&self) -> bool {
         self.listener.get().is_some()
     }
 
-    pub(crate) fn tell(&self, event: Event<'_, K>) {
+    pub(crate) fn notify(&self, event: Event<'_, K>) {
         if let Some(listener) = self.listener.get() {
-            listener.hear(&event);
+            listener.notify(&event);
         }
     }
 
-    /// The value of `key`, if it is resident.
-    #[inline]
-    pub fn get(&self, key: &K) -> Option<V> {
-        self.with(key, V::clone)
-    }
-
-    /// Gives the value of `key` to `read`, if it is resident. Nothing is cloned, so many cores may
-    /// read one hot value and none of them writes a line that the others read.
-    #[inline]
-    pub fn with<R>(&self, key: &K, read: impl FnOnce(&V) -> R) -> Option<R> {
-        self.pin().get(key).map(read)
-    }
-
-    /// Pins the thread for several lookups: each is cheaper, and values can be borrowed.
+    /// Replaces the value of `key`. Returns true if the new one is kept; if not, `key` has none.
     ///
-    /// While it lives, nothing that any cache retires can be freed: keep it for a burst of
-    /// dispatches, not for a wait.
-    #[inline]
-    pub fn pin(&self) -> Pinned<'_, K, V, S> {
-        Pinned::new(self)
-    }
-
-    /// The value of `key` if it is resident, counted as a hit; an absent one is not counted.
-    #[inline]
-    pub(crate) fn resident(&self, key: &K) -> Option<V> {
-        self.pin().hit(key).cloned()
-    }
-
-    /// Makes `made` the value of `key`, in place of the one there was. Whether it was kept; if not,
-    /// `key` has no value. What alone exceeds the budget is not. Nor is what was retired before, or takes
-    /// more than half of the byte budget, if it is worth less than those that would have to go for
-    /// it. A value without a cost counts as one that costs nothing to make again, and is the first to
-    /// go.
-    pub fn insert(&self, key: K, made: Made<V>) -> bool {
-        let bytes = made.value.weight();
-        let kept = self.publish(key, made, Duration::ZERO);
-        self.tell(Event::Inserted { key: &key, bytes, kept });
+    /// A value that alone exceeds the budget is not kept. Nor is one that was evicted before, or
+    /// takes more than half of the byte budget, if it is worth less than its victims. A value
+    /// without a cost counts as free to compute, and is evicted first.
+    pub fn insert(&self, key: K, computed: impl Into<Computed<V>>) -> bool {
+        let computed = computed.into();
+        let bytes = computed.value.weight();
+        let kept = self.publish(key, computed, Duration::ZERO);
+        self.notify(Event::Inserted { key: &key, bytes, kept });
         kept
     }
 
-    /// Tells the retention what a load from a tier beneath took. The running mean of these is what
-    /// the next miss costs of entries that are [held below](Made::in_lower_tier); until the first
-    /// one it is what making them costs.
+    /// Notes the time that a load from a lower tier took. The running mean of these is what the next
+    /// miss costs of entries that are [in a lower tier](Computed::in_lower_tier). Before the first
+    /// load it is what computing them costs.
     pub fn note_load(&self, took: Duration) {
         self.load_time.note(took);
     }
 
-    /// Takes out the value of `key`.
+    /// Removes the value of `key`, and returns it if it was resident.
     pub fn remove(&self, key: &K) -> Option<V> {
-        let value = self.take_out(key)?;
-        self.tell(Event::Removed { key, bytes: value.weight() });
+        let value = self.unlink(key)?;
+        self.notify(Event::Removed { key, bytes: value.weight() });
         Some(value)
     }
 
-    fn take_out(&self, key: &K) -> Option<V> {
+    fn unlink(&self, key: &K) -> Option<V> {
         let guard = pin();
         let hash = self.hash(key);
         let slot = self.shards[self.shard_number(hash)].remove_if(hash, key, |_| true, &guard)?;
         self.accounting.release(slot.value.weight());
         let value = slot.value.clone();
-        // Its own reference need not wait in this thread's bag for company.
+        // This one reference need not wait in the thread's bag for others.
         guard.flush();
         Some(value)
     }
 
-    /// Takes out every value that is resident when this is called, forgets failures, and sets the
-    /// counts to zero. Values that are being made are published afterwards.
+    /// Removes every value that is resident now, forgets failures, and sets the counts to zero.
+    /// Values that are being computed are published afterwards.
     pub fn clear(&self) {
         self.failures.clear();
         let guard = pin();
@@ -198,9 +169,9 @@ where
         }
         guard.flush();
         drop(guard);
-        self.let_go(u64::MAX);
+        self.collect(u64::MAX);
         self.counts.clear();
-        self.tell(Event::Cleared);
+        self.notify(Event::Cleared);
     }
 
     /// Changes the settings. A smaller budget is met before this returns.
@@ -209,7 +180,7 @@ where
             self.failures.clear();
         }
         self.config.store(Arc::new(config));
-        lock(&self.choosing).forget();
+        lock(&self.victims).clear();
         self.keep_to_budget();
     }
 
@@ -219,12 +190,12 @@ where
     }
 
     /// The budget in force, as far as it can be counted.
-    pub(crate) fn budget(&self) -> Budget {
-        self.config.load().budget.countable()
+    pub(crate) fn budget(&self) -> Size {
+        countable(self.config.load().budget)
     }
 
-    /// Every resident entry, in no order. One that is being replaced at the same time may be
-    /// listed with both its values.
+    /// Lists every resident entry, in no order. An entry that is being replaced may be listed with
+    /// both values.
     pub fn entries(&self) -> Vec<EntryReport<K>> {
         let guard = pin();
         let tick = self.clock.tick();
@@ -252,16 +223,16 @@ where
         }
     }
 
-    /// Makes `made` the value of `key` if the budget allows it, and room if it must. Whether it
-    /// was kept; if not, `key` has no value.
-    pub(crate) fn publish(&self, key: K, made: Made<V>, took: Duration) -> bool {
+    /// Replaces the value of `key`, and makes room for it if it must. Returns true if the new value
+    /// is kept; if not, `key` has none.
+    pub(crate) fn publish(&self, key: K, computed: Computed<V>, took: Duration) -> bool {
         self.failures.forget(&key);
         let hash = self.hash(&key);
-        let weight = made.value.weight();
-        let family = made.family.map_or(hash, |family| family.prefix());
+        let weight = computed.value.weight();
+        let family = computed.family.map_or(hash, |family| family.prefix());
         let about = About {
-            cost: made.cost.unwrap_or(took),
-            in_lower_tier: made.in_lower_tier,
+            cost: computed.cost.unwrap_or(took),
+            in_lower_tier: computed.in_lower_tier,
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "31 uniform bits tell families apart"
@@ -270,7 +241,7 @@ where
             born_seconds: self.clock.seconds(),
         };
         let tick = self.clock.inserted(self.accounting.resident().entries);
-        let mut slot = Slot::new(key, made.value, about, self.ghosts.recall(hash, tick));
+        let mut slot = Slot::new(key, computed.value, about, self.ghosts.recall(hash, tick));
         let shard = &self.shards[self.shard_number(hash)];
         for _ in 0..MOST_ATTEMPTS {
             let budget = self.budget();
@@ -283,36 +254,36 @@ where
             let inserted = shard.insert(hash, slot, |key| self.hash(key), admits, &pin());
             match inserted {
                 Ok(()) => {
-                    self.let_go(replaced);
+                    self.collect(replaced);
                     self.keep_to_budget();
                     return true;
                 }
                 Err(refused) => slot = refused,
             }
-            if !budget.holds(Resident { entries: 1, bytes: weight }) {
+            if !(Size { entries: 1, bytes: weight }).fits(budget) {
                 break;
             }
-            let adds = Resident { entries, bytes: weight.saturating_sub(replaced) };
+            let adds = Size { entries, bytes: weight.saturating_sub(replaced) };
             if !self.make_room(Some(&Newcomer { hash, entry: self.candidate(&slot), adds })) {
                 self.ghosts.remember(hash, slot.usage.word());
                 break;
             }
         }
-        // The old value is not the key's any more.
-        self.take_out(&key);
+        // The old value is no longer the key's.
+        self.unlink(&key);
         self.counts.not_kept.add(1);
         false
     }
 
-    /// Retires residents if there are more than the budget in force holds.
+    /// Evicts entries while there are more than the budget in force allows.
     ///
-    /// An insertion calls this after it has published, and `reconfigure` after it has stored: of
-    /// the two, by the fence, the later one sees what the other did, and nothing that one of them
-    /// could not see yet stays over the budget.
+    /// An insertion calls this after it has published, and `reconfigure` after it has stored the
+    /// budget. By the fence the later of the two sees what the other did, so nothing stays over
+    /// the budget.
     fn keep_to_budget(&self) {
         fence(Ordering::SeqCst);
         for _ in 0..MOST_ATTEMPTS {
-            if self.budget().holds(self.accounting.resident()) {
+            if self.accounting.resident().fits(self.budget()) {
                 return;
             }
             self.make_room(None);
@@ -324,7 +295,7 @@ where
         self.hasher.hash_one(key)
     }
 
-    /// Bits that neither the tag (the top seven) nor the group (the low ones) takes.
+    /// Uses bits that neither the tag (the top seven) nor the group (the low ones) uses.
     #[inline]
     pub(crate) fn shard_number(&self, hash: u64) -> usize {
         (hash >> 40) as usize & (self.shards.len() - 1)

@@ -3,18 +3,21 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Budget, FailureMemory, FamilyRetention, Retention};
+use ptx_store::Size;
+
+use crate::accounting::countable;
+use crate::{FailureMemory, FamilyRetention, Retention};
+
+/// A choice finds victims until the other entries fit this share of the budget. A lower share makes
+/// choices rarer, and older by the time that they are used.
+const LOW_WATER_PERCENT: u64 = 87;
 
 /// Settings of a cache. All of them can be changed live, with
 /// [`Cache::reconfigure`](crate::Cache::reconfigure).
 #[derive(Clone)]
 pub struct Config {
-    /// How much may be resident. Never exceeded.
-    pub budget: Budget,
-    /// When an insertion meets a full budget, it is chosen who is to go for the others to be within
-    /// this share of it, in percent, so that the choice is paid for once in many insertions. Those
-    /// go one by one, as room is needed. Between 0 and 100.
-    pub low_water_percent: u8,
+    /// How much may be resident. Never exceeded. At most 2^24 − 1 entries and 2^40 − 1 bytes count.
+    pub budget: Size,
     /// Chooses who stays.
     pub retention: Arc<dyn Retention>,
     /// Failures that are remembered, so that a lowering that is sure to fail is not tried again
@@ -23,11 +26,10 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// 16,384 entries, 256 MiB, low water at 87 percent, and [`FamilyRetention`].
+    /// 16,384 entries, 256 MiB, and [`FamilyRetention`].
     fn default() -> Self {
         Self {
-            budget: Budget { entries: 16_384, bytes: 256 << 20 },
-            low_water_percent: 87,
+            budget: Size { entries: 16_384, bytes: 256 << 20 },
             retention: Arc::new(FamilyRetention::default()),
             failures: None,
         }
@@ -36,15 +38,15 @@ impl Default for Config {
 
 impl Config {
     /// The default settings with this budget.
-    pub fn with_budget(budget: Budget) -> Self {
+    pub fn with_budget(budget: Size) -> Self {
         Self { budget, ..Self::default() }
     }
 
-    /// What those who are not chosen to go are within.
-    pub(crate) fn low_water(&self) -> Budget {
-        let percent = u64::from(self.low_water_percent.min(100));
-        let Budget { entries, bytes } = self.budget.countable();
-        Budget { entries: entries * percent / 100, bytes: bytes * percent / 100 }
+    /// The size that the entries which are no victims fit.
+    pub(crate) fn low_water(&self) -> Size {
+        let Size { entries, bytes } = countable(self.budget);
+        let share = |whole: u64| whole * LOW_WATER_PERCENT / 100;
+        Size { entries: share(entries), bytes: share(bytes) }
     }
 }
 
@@ -52,7 +54,6 @@ impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
             .field("budget", &self.budget)
-            .field("low_water_percent", &self.low_water_percent)
             .field("failures", &self.failures)
             .finish_non_exhaustive()
     }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use thread_local::ThreadLocal;
 
-use crate::Snapshot;
+use ptx_store::Size;
+
+use crate::snapshot::Snapshot;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock};
 
 /// Counts that only their own thread writes, so that counting is a plain load and store on a line
@@ -117,6 +119,11 @@ impl Count {
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown);
     }
 
+    /// Adds a time in nanoseconds. Saturates.
+    pub(crate) fn add_time(&self, time: Duration) {
+        self.add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    }
+
     /// Takes back one that was added.
     pub(crate) fn take_back(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
@@ -135,8 +142,8 @@ impl Count {
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) lookups: Lookups,
-    pub(crate) made: Count,
-    pub(crate) coalesced: Count,
+    pub(crate) computed: Count,
+    pub(crate) shared: Count,
     /// Not a sum but a level: it is never cleared.
     waiting: Count,
     pub(crate) failed: Count,
@@ -164,8 +171,8 @@ impl Counts {
     pub(crate) fn clear(&self) {
         self.lookups.clear();
         let rare = [
-            &self.made,
-            &self.coalesced,
+            &self.computed,
+            &self.shared,
             &self.failed,
             &self.recalled,
             &self.evicted_entries,
@@ -181,13 +188,12 @@ impl Counts {
             hits,
             misses,
             saved: Duration::from_micros(saved_micros),
-            made: self.made.get(),
-            coalesced: self.coalesced.get(),
+            computed: self.computed.get(),
+            shared: self.shared.get(),
             waiting: self.waiting.get(),
             failed: self.failed.get(),
             recalled_failures: self.recalled.get(),
-            evicted_entries: self.evicted_entries.get(),
-            evicted_bytes: self.evicted_bytes.get(),
+            evicted: Size { entries: self.evicted_entries.get(), bytes: self.evicted_bytes.get() },
             not_kept: self.not_kept.get(),
             ..Snapshot::default()
         }

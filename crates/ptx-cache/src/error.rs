@@ -1,51 +1,61 @@
-//! What a caller of the cache can see go wrong.
+//! Why a request has no value.
 
 use std::error::Error;
 use std::sync::Arc;
 
-/// What an error came of, shared by all who get it. Boxed within the `Arc`: an `Arc` of the error
-/// alone is an error itself, and who follows the chain would meet that and not tell what it holds.
+/// The source of an error, shared by all requests that get the error. The box is within the `Arc`
+/// so that the chain of sources leads to the error itself, and `downcast_ref` finds its type.
 pub type Cause = Arc<Box<dyn Error + Send + Sync>>;
 
-/// Why a request has no value. Cheap to copy: everyone who waited for a lowering gets the same.
+/// Why a request has no value. Cheap to clone: every request that waited for a leader gets the
+/// leader's error.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CacheError {
     /// The lowering failed. The next request for the key lowers again.
     ///
-    /// The source is the lowering's own error; `downcast_ref` gives it back in its own type.
-    #[error("lowering failed: {0}")]
+    /// The source is the lowering's error; `downcast_ref` gives it back in its own type.
+    #[error("lowering failed")]
     Lowering(#[source] Cause),
-    /// The lowering panicked in the thread that ran it; this is what those who waited get.
+    /// The leader panicked. Those who waited for it get this error.
     #[error("the lowering panicked in another thread; the next request lowers again")]
     Panicked,
-    /// A lowering asked, in its own thread, for the key that it is lowering.
+    /// A lowering asked, in its own thread, for the key that it lowers.
     #[error(
         "a lowering asked for its own key: the program depends on itself, or its key leaves out \
-         what tells the two apart"
+         what distinguishes the two"
     )]
     Reentry,
-    /// Lowerings in several threads wait for each other in a circle.
+    /// Lowerings in several threads wait for each other.
     #[error(
         "lowerings wait for each other in a circle: each asks, while it runs, for a key that \
-         another of them is lowering"
+         another of them lowers"
     )]
     Deadlock,
-    /// A tier could not keep the artifact, and the configuration says that this is an error.
+    /// A tier could not keep the artifact, and the write policy makes this an error.
     #[error(
-        "the tier `{tier}` could not keep the artifact: {source}; mend the tier, or set the write \
-         policy to ignore it"
+        "the tier `{tier}` could not keep the artifact; repair the tier, or set the write policy \
+         to ignore it"
     )]
     Store {
         /// The tier's name.
-        tier: String,
-        /// What the tier said.
+        tier: Arc<str>,
+        /// The tier's error.
         source: Cause,
     },
 }
 
 impl CacheError {
-    /// The lowering's own error, where it is of type `E`.
+    /// The error of a lowering. What the cache said to a request within the lowering, and the
+    /// lowering passed on, stays as it was.
+    pub(crate) fn of_lowering(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        match error.into().downcast::<Self>() {
+            Ok(own) => *own,
+            Err(error) => Self::Lowering(Arc::new(error)),
+        }
+    }
+
+    /// The lowering's error, if it has the type `E`.
     pub fn lowering_error<E: Error + 'static>(&self) -> Option<&E> {
         match self {
             Self::Lowering(error) => error.downcast_ref(),

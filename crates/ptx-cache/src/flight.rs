@@ -7,11 +7,10 @@ mod lead;
 mod lead_async;
 mod waits;
 
-pub use failures::{FailureMemory, IsDeterministic};
 pub(crate) use failures::Failures;
+pub use failures::{FailureMemory, IsDeterministic};
+pub(crate) use flights::Flights;
 #[cfg(all(test, loom))]
-pub(crate) use flights::{End, Flight};
-pub(crate) use flights::{Flights, Joined};
-pub(crate) use lead::lowering_error;
+pub(crate) use flights::{Ending, Flight, Joined};
 pub use lead::{Entered, Lead, TaskLead};
 pub(crate) use waits::Computation;

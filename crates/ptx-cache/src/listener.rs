@@ -1,83 +1,83 @@
-//! What the cache tells those who listen.
+//! What does a listener learn?
 
 use std::time::Duration;
 
 use crate::CacheError;
 
-/// Something that happened to a key. Hits are not told of: they are counted, and a call to a
-/// listener would cost more than the hit.
+/// Something that happened to a key. Hits are no events: a call to a listener would cost more than
+/// the hit.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'e, K> {
-    /// A value was made, or loaded from a tier beneath, and is served.
-    Made {
+    /// A leader published a value: computed, or loaded from a lower tier.
+    Computed {
         /// Its key.
         key: &'e K,
-        /// What it weighs.
+        /// Its bytes.
         bytes: u64,
-        /// What making it anew would cost.
+        /// What computing it again would cost.
         cost: Duration,
-        /// Whether it is resident now. What alone exceeds the budget is served and not kept, and so
-        /// is what came back and is worth less than those that would have to go for it.
+        /// Whether it is resident now. A value is served and not kept if it alone exceeds the
+        /// budget, or if it came back and is worth less than its victims.
         kept: bool,
     },
-    /// A tier beneath had the artifact that is being asked for.
+    /// A lower tier had the artifact.
     Loaded {
         /// Its key.
         key: &'e K,
         /// The tier's name.
         tier: &'e str,
     },
-    /// No value could be made.
+    /// The leader failed.
     Failed {
         /// The key that was asked for.
         key: &'e K,
-        /// The error that the caller and all who waited get.
+        /// The error that the caller and all waiters get.
         error: &'e CacheError,
     },
-    /// A value was put in by its owner, who had it from elsewhere.
+    /// The owner inserted a value.
     Inserted {
         /// Its key.
         key: &'e K,
-        /// What it weighs.
+        /// Its bytes.
         bytes: u64,
         /// Whether it is resident now.
         kept: bool,
     },
-    /// A resident value was taken out by its owner.
+    /// The owner removed a resident value.
     Removed {
         /// Its key.
         key: &'e K,
-        /// What it weighed.
+        /// Its bytes.
         bytes: u64,
     },
-    /// Everything that was resident was taken out.
+    /// The owner removed everything that was resident.
     Cleared,
-    /// A resident value was retired to make room for another.
+    /// A resident value was evicted.
     Evicted {
         /// Its key.
         key: &'e K,
-        /// What it weighed.
+        /// Its bytes.
         bytes: u64,
     },
-    /// A tier could not say what it has, or could not keep an artifact. The request went on.
+    /// A tier could not load or keep an artifact. The request went on.
     TierFailed {
         /// The key that was asked for.
         key: &'e K,
         /// The tier's name.
         tier: &'e str,
-        /// What the tier said.
+        /// The tier's error.
         error: &'e (dyn std::error::Error + Send + Sync + 'static),
     },
-    /// A hit could not be verified, because lowering its key again failed. It was served.
+    /// A hit was served but not verified, because lowering its key again failed.
     NotVerified {
         /// The key.
         key: &'e K,
         /// The lowering's error.
         error: &'e CacheError,
     },
-    /// A value that was served is not what lowering gives now: the key leaves out something that
-    /// the lowering depends on. See
+    /// A served text is not what lowering gives now: the key leaves out something that the
+    /// lowering depends on. See
     /// [`PtxCache::set_verified_share`](crate::PtxCache::set_verified_share).
     Disagreed {
         /// The key that stands for two texts.
@@ -91,21 +91,21 @@ pub enum Event<'e, K> {
     },
 }
 
-/// Hears of events, in the thread that caused them, before the call that caused them returns.
+/// Is notified of events, in the thread that causes them, before the call that causes them returns.
 ///
-/// No lock of the cache is held, so a listener may call the cache; where it asks for the very key
-/// that is being made, it gets [`CacheError::Reentry`]. It should be quick, since the request waits
-/// for it, and it must not panic.
+/// No lock of the cache is held, so a listener may call the cache. If it asks for the key that is
+/// being computed, it gets [`CacheError::Reentry`]. The request waits for it, so it should be
+/// quick. It must not panic.
 pub trait Listener<K>: Send + Sync + 'static {
-    /// Called once an event.
-    fn hear(&self, event: &Event<'_, K>);
+    /// Is called once for each event.
+    fn notify(&self, event: &Event<'_, K>);
 }
 
 impl<K, F> Listener<K> for F
 where
     F: Fn(&Event<'_, K>) + Send + Sync + 'static,
 {
-    fn hear(&self, event: &Event<'_, K>) {
+    fn notify(&self, event: &Event<'_, K>) {
         self(event);
     }
 }

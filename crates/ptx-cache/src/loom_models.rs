@@ -10,11 +10,11 @@ use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::thread;
 
 use crate::accounting::Accounting;
-use crate::flight::{End, Flight, Flights, Joined};
+use crate::flight::{Ending, Flight, Flights, Joined};
+use crate::policy::Usage;
 use crate::table::Shard;
 use crate::table::{About, Slot};
-use crate::policy::Usage;
-use crate::{Budget, CacheError, Resident};
+use crate::{CacheError, Size};
 
 /// A value that says whether it was dropped.
 struct Watched {
@@ -52,9 +52,9 @@ fn insert(shard: &Shard<u64, Watched>, key: u64, number: u64) {
 }
 
 fn result<V: Clone>(flight: &Flight<V>) -> Result<V, CacheError> {
-    match flight.end()? {
-        End::Landed(result) => result,
-        End::Abandoned => panic!("nobody abandons a flight in this model"),
+    match flight.wait()? {
+        Ending::Landed(result) => result,
+        Ending::Abandoned => panic!("nobody abandons a flight in this model"),
     }
 }
 
@@ -123,7 +123,7 @@ fn entries_are_found_while_the_table_is_replaced() {
     });
 }
 
-/// Retire: a value that was taken out is not dropped while a reader may look at it.
+/// Retire: a removed value is not dropped while a reader may look at it.
 #[test]
 fn a_removed_value_outlives_its_readers() {
     model(2, || {
@@ -149,26 +149,26 @@ fn a_removed_value_outlives_its_readers() {
     });
 }
 
-/// Single flight: two threads that miss at once make the value once, and both get it.
+/// Single flight: of two threads that miss at once one computes the value, and both get it.
 #[test]
-fn a_value_is_made_once_for_two_who_miss_at_once() {
+fn a_value_is_computed_once_for_two_who_miss_at_once() {
     model(3, || {
         let flights = Arc::new(Flights::new(ahash::RandomState::with_seeds(1, 2, 3, 4)));
         // Zero stands for a value that is not published.
         let published = Arc::new(AtomicUsize::new(0));
-        let makings = Arc::new(AtomicUsize::new(0));
+        let computations = Arc::new(AtomicUsize::new(0));
         let ask = {
-            let (flights, published, makings) =
-                (Arc::clone(&flights), Arc::clone(&published), Arc::clone(&makings));
+            let (flights, published, computations) =
+                (Arc::clone(&flights), Arc::clone(&published), Arc::clone(&computations));
             move || {
                 let look = || Some(published.load(Ordering::Acquire)).filter(|value| *value != 0);
                 let value = match flights.join(7_u64, look) {
                     Joined::Published(value) => Ok(value),
                     Joined::Waiting(flight) => result(&flight),
-                    Joined::Leading(leading) => {
-                        makings.fetch_add(1, Ordering::Relaxed);
+                    Joined::Leading(leader) => {
+                        computations.fetch_add(1, Ordering::Relaxed);
                         published.store(42, Ordering::Release);
-                        leading.land(Ok(42));
+                        leader.land(Ok(42));
                         Ok(42)
                     }
                 };
@@ -178,11 +178,11 @@ fn a_value_is_made_once_for_two_who_miss_at_once() {
         let other = thread::spawn(ask.clone());
         ask();
         other.join().unwrap();
-        assert_eq!(makings.load(Ordering::Relaxed), 1);
+        assert_eq!(computations.load(Ordering::Relaxed), 1);
     });
 }
 
-/// Single flight: a leader that goes away without landing wakes its waiter.
+/// Single flight: a leader that lands as panicked wakes its waiter.
 #[test]
 fn a_leader_that_panics_wakes_its_waiter() {
     model(3, || {
@@ -190,7 +190,7 @@ fn a_leader_that_panics_wakes_its_waiter() {
         let leader = {
             let flights = Arc::clone(&flights);
             thread::spawn(move || match flights.join(7_u64, || None::<u64>) {
-                Joined::Leading(mut leading) => drop((leading.run(), leading)),
+                Joined::Leading(leader) => leader.land(Err(CacheError::Panicked)),
                 Joined::Waiting(flight) => {
                     assert!(matches!(result(&flight), Err(CacheError::Panicked)));
                 }
@@ -198,7 +198,7 @@ fn a_leader_that_panics_wakes_its_waiter() {
             })
         };
         match flights.join(7, || None) {
-            Joined::Leading(mut leading) => drop((leading.run(), leading)),
+            Joined::Leading(leader) => leader.land(Err(CacheError::Panicked)),
             Joined::Waiting(flight) => {
                 assert!(matches!(result(&flight), Err(CacheError::Panicked)));
             }
@@ -209,8 +209,8 @@ fn a_leader_that_panics_wakes_its_waiter() {
     });
 }
 
-/// Single flight: of two who miss at once and of whom the first leader gives up, one makes the
-/// value, and the other gets it or gave up itself.
+/// Single flight: two miss at once and the first leader gives up. One computes the value, and the
+/// other gets it or gave up itself.
 #[test]
 fn an_abandoned_flight_is_taken_over() {
     model(3, || {
@@ -221,16 +221,16 @@ fn an_abandoned_flight_is_taken_over() {
             move || loop {
                 match flights.join(7_u64, || None::<u64>) {
                     Joined::Published(_) => unreachable!(),
-                    Joined::Waiting(flight) => match flight.end().unwrap() {
-                        End::Landed(result) => break result.unwrap(),
-                        End::Abandoned => {}
+                    Joined::Waiting(flight) => match flight.wait().unwrap() {
+                        Ending::Landed(result) => break result.unwrap(),
+                        Ending::Abandoned => {}
                     },
-                    Joined::Leading(leading) => {
+                    Joined::Leading(leader) => {
                         if given_up.swap(true, Ordering::Relaxed) {
-                            leading.land(Ok(42));
+                            leader.land(Ok(42));
                             break 42;
                         }
-                        drop(leading);
+                        drop(leader);
                     }
                 }
             }
@@ -248,10 +248,10 @@ fn two_leaders_that_wait_for_each_other_do_not_hang() {
     model(2, || {
         let flights = Arc::new(Flights::new(ahash::RandomState::with_seeds(1, 2, 3, 4)));
         let lead = |flights: &Flights<u64, u64, _>, mine: u64, other: u64| {
-            let Joined::Leading(mut leading) = flights.join(mine, || None) else {
+            let Joined::Leading(leader) = flights.join(mine, || None) else {
                 return;
             };
-            let running = leading.run();
+            let running = leader.computation().run();
             let result = match flights.join(other, || None) {
                 Joined::Waiting(flight) => result(&flight),
                 Joined::Leading(inner) => {
@@ -261,7 +261,7 @@ fn two_leaders_that_wait_for_each_other_do_not_hang() {
                 Joined::Published(_) => unreachable!(),
             };
             drop(running);
-            leading.land(result);
+            leader.land(result);
         };
         let other = {
             let flights = Arc::clone(&flights);
@@ -278,7 +278,7 @@ fn two_reservations_at_once_keep_to_the_budget() {
     model(3, || {
         let accounting = Arc::new(Accounting::new());
         let reserve = |accounting: &Accounting| {
-            usize::from(accounting.reserve(6, Budget { entries: 2, bytes: 10 }))
+            usize::from(accounting.reserve(6, Size { entries: 2, bytes: 10 }))
         };
         let other = {
             let accounting = Arc::clone(&accounting);
@@ -286,7 +286,7 @@ fn two_reservations_at_once_keep_to_the_budget() {
         };
         let reserved = reserve(&accounting) + other.join().unwrap();
         assert_eq!(reserved, 1);
-        assert_eq!(accounting.resident(), Resident { entries: 1, bytes: 6 });
+        assert_eq!(accounting.resident(), Size { entries: 1, bytes: 6 });
     });
 }
 
@@ -296,7 +296,7 @@ fn reservations_and_releases_at_once_leave_nothing() {
     model(3, || {
         let accounting = Arc::new(Accounting::new());
         let pass = |accounting: &Accounting, weight: u64| {
-            assert!(accounting.reserve(weight, Budget::UNBOUNDED));
+            assert!(accounting.reserve(weight, Size::UNBOUNDED));
             accounting.release(weight);
         };
         let other = {
@@ -305,6 +305,6 @@ fn reservations_and_releases_at_once_leave_nothing() {
         };
         pass(&accounting, 6);
         other.join().unwrap();
-        assert_eq!(accounting.resident(), Resident::default());
+        assert_eq!(accounting.resident(), Size::default());
     });
 }

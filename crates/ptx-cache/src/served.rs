@@ -1,46 +1,79 @@
-//! A value on its way in and on its way out.
+//! A value on its way into a cache and on its way out.
 
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ptx_key::Digest;
+use ptx_store::{Artifact, Payload};
 
-/// A value with what is known of its making.
+/// A computed value, with what retention asks of it.
 #[derive(Clone, Debug)]
-pub struct Made<V> {
+pub struct Computed<V> {
     /// The value.
     pub value: V,
-    /// What making it anew would cost. `None` stands for the time that this making took.
+    /// What computing it again would cost. `None` stands for the time that the leader took.
     pub cost: Option<Duration>,
-    /// Whether a tier beneath holds it: the next miss then costs no making but a load, as far as
-    /// [`Cache::note_load`](crate::Cache::note_load) was told what one takes.
+    /// Whether a lower tier has it. The next miss then costs a load, as far as
+    /// [`Cache::note_load`](crate::Cache::note_load) knows what a load takes.
     pub in_lower_tier: bool,
-    /// The digest of the program's normalized lane: variants of one program share it.
+    /// The digest of the program's normalized lane. Variants of one program share it.
     pub family: Option<Digest>,
 }
 
-impl<V> Made<V> {
-    /// A value of a family of its own, which costs what its making takes.
-    pub fn new(value: V) -> Self {
+impl<V> From<V> for Computed<V> {
+    /// A value without a family, which costs what the leader takes.
+    fn from(value: V) -> Self {
         Self { value, cost: None, in_lower_tier: false, family: None }
     }
 }
 
-/// Where a value came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// It was resident.
-    Memory,
-    /// This request made it.
-    Made,
-    /// Another thread was making it; this request waited.
-    Coalesced,
+impl<P: Payload> Computed<Arc<Artifact<P>>> {
+    /// An artifact that memory keeps.
+    pub fn artifact(artifact: Artifact<P>, in_lower_tier: bool) -> Self {
+        let (cost, family) = (Some(artifact.cost), artifact.family);
+        Self { value: Arc::new(artifact), cost, in_lower_tier, family }
+    }
 }
 
-/// A value and where it came from.
+/// Where an answer came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// It was in memory.
+    Memory,
+    /// Another thread or task was computing or loading it; this request waited.
+    Shared,
+    /// The tier of this name had it.
+    Tier(Arc<str>),
+    /// This request computed it: it lowered, assembled, or loaded the module.
+    Computed,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Memory => "memory",
+            Self::Shared => "shared",
+            Self::Tier(name) => name,
+            Self::Computed => "computed",
+        })
+    }
+}
+
+/// An answer: a value, and where it came from. Derefs to the value.
 #[derive(Clone, Debug)]
 pub struct Served<V> {
     /// The value.
     pub value: V,
     /// Where it came from.
-    pub origin: Origin,
+    pub source: Source,
+}
+
+impl<V> Deref for Served<V> {
+    type Target = V;
+
+    fn deref(&self) -> &V {
+        &self.value
+    }
 }

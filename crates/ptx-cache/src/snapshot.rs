@@ -1,8 +1,8 @@
-//! What the cache says of itself.
+//! What did the cache do, and what does it hold?
 
 use std::time::Duration;
 
-use crate::Resident;
+use ptx_store::Size;
 
 /// Counts of a cache at one moment, since its start or the last `clear`. Exact when no call is
 /// under way.
@@ -10,31 +10,28 @@ use crate::Resident;
 #[non_exhaustive]
 pub struct Snapshot {
     /// What is resident now.
-    pub resident: Resident,
+    pub resident: Size,
     /// Requests served from memory.
     pub hits: u64,
-    /// Requests that memory could not serve: `made + coalesced + failed`, and lookups without a
-    /// maker that found nothing.
+    /// Requests that memory could not serve: `computed + shared + failed`, and look-ups that found
+    /// nothing.
     pub misses: u64,
-    /// What making the values had cost that were then served from memory, once a hit. To the
-    /// microsecond.
+    /// What computing the values had cost that memory served, once a hit. To the microsecond.
     pub saved: Duration,
-    /// Values made: lowered, or loaded from a tier beneath.
-    pub made: u64,
-    /// Requests that got what another thread was making already.
-    pub coalesced: u64,
-    /// Requests that wait for another's making at this moment.
+    /// Values published by a leader: lowered, or loaded from a lower tier.
+    pub computed: u64,
+    /// Requests that got the value of another leader.
+    pub shared: u64,
+    /// Requests that wait for another leader at this moment.
     pub waiting: u64,
-    /// Requests that ended in an error, those that waited for another's included.
+    /// Requests that ended in an error, those that waited for another leader included.
     pub failed: u64,
-    /// Those among them that got an earlier failure again, with no making tried.
+    /// Requests among them that got a remembered failure: nothing was computed.
     pub recalled_failures: u64,
-    /// Entries retired to make room.
-    pub evicted_entries: u64,
-    /// Their bytes.
-    pub evicted_bytes: u64,
-    /// Values that were served and not kept: each alone exceeds the budget, found no room in it, or
-    /// came back and was worth less than those that would have had to go for it.
+    /// What was evicted to make room.
+    pub evicted: Size,
+    /// Values that were served and not kept: each alone exceeds the budget, found no room, or came
+    /// back and was worth less than its victims.
     pub not_kept: u64,
     /// Bytes of the index itself: tables and slots, without the values.
     pub index_bytes: u64,
@@ -45,13 +42,13 @@ pub struct Snapshot {
 pub struct EntryReport<K> {
     /// The key.
     pub key: K,
-    /// What it weighs, in bytes.
+    /// Its bytes, as [`Weigh`](crate::Weigh) counts them.
     pub bytes: u64,
-    /// How often it was asked for, also before it was last retired as far as that is remembered.
-    /// Exact up to eight, an estimate above, and at most 64.
+    /// How often it was asked for, also before it was last evicted as far as that is remembered.
+    /// Exact up to eight, an estimate above, at most 64.
     pub uses: u32,
     /// How long it has been resident, to the second.
     pub age: Duration,
-    /// What making it took.
+    /// What computing it took.
     pub cost: Duration,
 }

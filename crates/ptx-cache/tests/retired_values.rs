@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use ptx_cache::{Budget, Cache, Config, Made, Weigh};
+use ptx_cache::{Cache, Computed, Config, Size, Weigh};
 use ptx_key::PtxKey;
 
 fn key(number: u8) -> PtxKey {
@@ -25,9 +25,9 @@ struct Mebibyte;
 impl Large {
     const BYTES: u64 = 1 << 20;
 
-    fn made() -> Made<Self> {
+    fn made() -> Computed<Self> {
         ALIVE_BYTES.fetch_add(Self::BYTES, Ordering::SeqCst);
-        Made::new(Self(Arc::new(Mebibyte)))
+        Computed::from(Self(Arc::new(Mebibyte)))
     }
 }
 
@@ -63,7 +63,7 @@ fn excess_over(cache: &Cache<PtxKey, Large>, key_of: impl Fn(u8) -> PtxKey) -> u
 
 #[test]
 fn large_values_do_not_pile_up_when_they_are_retired_or_replaced() {
-    let cache = Cache::new(Config::with_budget(Budget { entries: 100, bytes: 16 << 20 }));
+    let cache = Cache::new(Config::with_budget(Size { entries: 100, bytes: 16 << 20 }));
     let retired = excess_over(&cache, key);
     assert!(retired <= 2 << 20, "{retired} bytes more than the cache holds");
     let replaced = excess_over(&cache, |_| key(1));

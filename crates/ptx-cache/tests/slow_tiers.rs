@@ -9,7 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use ptx_cache::{
-    Artifact, CacheError, Claim, Config, Event, PtxCache, Source, Store, StoreError, WritePolicy,
+    Artifact, CacheError, Claim, Config, Event, PtxCache, Source, Store, StoreError, Stored,
+    WritePolicy,
 };
 use ptx_key::PtxKey;
 
@@ -18,7 +19,7 @@ fn key(number: u8) -> PtxKey {
 }
 
 fn artifact(cost: Duration) -> Artifact {
-    Artifact { text: "found".into(), cost, family: None, trace: None }
+    Artifact::from("found").with_cost(cost)
 }
 
 /// A tier whose answers are set.
@@ -32,7 +33,7 @@ struct Tier {
     written: AtomicUsize,
 }
 
-impl Store for Tier {
+impl Store<PtxKey> for Tier {
     fn name(&self) -> &'static str {
         "tier"
     }
@@ -41,25 +42,25 @@ impl Store for Tier {
         if self.fails { Err("broken".into()) } else { Ok(self.has.clone()) }
     }
 
-    fn store(&self, _key: &PtxKey, _artifact: &Artifact) -> Result<(), StoreError> {
+    fn store(&self, _key: &PtxKey, _artifact: &Artifact) -> Result<Stored, StoreError> {
         if let Some((began, go)) = &self.held {
             began.send(())?;
             go.lock().unwrap().recv()?;
         }
         self.written.fetch_add(1, Ordering::SeqCst);
-        Ok(())
+        Ok(Stored::Written)
     }
 
     fn remove(&self, _key: &PtxKey) -> Result<bool, StoreError> {
         Ok(false)
     }
 
-    fn claim(&self, _key: &PtxKey) -> Result<Claim, StoreError> {
-        Ok(self.published_at_claim.clone().map_or(Claim::Unheld, Claim::Published))
+    fn claim(&self, _key: &PtxKey) -> Result<Claim<PtxKey>, StoreError> {
+        Ok(self.published_at_claim.clone().map_or(Claim::NotCoordinated, Claim::Published))
     }
 }
 
-fn above(tiers: Vec<Arc<dyn Store>>) -> PtxCache {
+fn above(tiers: Vec<Arc<dyn Store<PtxKey>>>) -> PtxCache {
     PtxCache::with_tiers(Config::default(), tiers, WritePolicy::Ignore)
 }
 
@@ -78,12 +79,12 @@ fn nobody_waits_while_a_slow_tier_is_filled_from_one_below() {
     let slow = Arc::new(Tier { held: Some((began, Mutex::new(go))), ..Tier::default() });
     let cache = above(vec![slow, has(Duration::ZERO)]);
     thread::scope(|scope| {
-        let filling = scope.spawn(|| cache.serve(&key(1), lower).unwrap().source);
+        let filling = scope.spawn(|| cache.get_or_lower(&key(1), lower).unwrap().source);
         begins.recv().unwrap();
         // Ends, though the fill does not until it is let go.
-        assert_eq!(cache.serve(&key(1), lower).unwrap().source, Source::Memory);
+        assert_eq!(cache.get_or_lower(&key(1), lower).unwrap().source, Source::Memory);
         let_go.send(()).unwrap();
-        assert_eq!(filling.join().unwrap(), Source::Tier("tier".to_owned()));
+        assert_eq!(filling.join().unwrap(), Source::Tier("tier".into()));
     });
 }
 
@@ -101,10 +102,13 @@ fn nobody_waits_while_a_tiers_text_is_verified() {
                 go.recv().unwrap();
                 lower()
             };
-            assert_eq!(&*cache.get_or_lower(&key(1), slow).unwrap(), "found");
+            assert_eq!(&*cache.get_or_lower(&key(1), slow).unwrap().payload, "found");
         });
         begins.recv().unwrap();
-        assert_eq!(cache.get(&key(1)).as_deref(), Some("found"));
+        assert_eq!(
+            cache.get(&key(1)).map(|found| found.payload.to_string()).as_deref(),
+            Some("found")
+        );
         let_go.send(()).unwrap();
     });
     assert_eq!(cache.snapshot().disagreed, 1);
@@ -114,7 +118,7 @@ fn nobody_waits_while_a_tiers_text_is_verified() {
 fn a_lowering_that_asks_for_its_own_key_is_verified_once() {
     fn asks_itself(cache: &PtxCache) -> Result<String, CacheError> {
         let inner = cache.get_or_lower(&key(1), || asks_itself(cache));
-        Ok(inner.map_or("leaf".to_owned(), |text| text.to_string()))
+        Ok(inner.map_or("leaf".to_owned(), |text| text.payload.to_string()))
     }
     let cache = above(Vec::new());
     cache.get_or_lower(&key(1), || asks_itself(&cache)).unwrap();
@@ -154,7 +158,7 @@ fn the_first_listener_hears_all_and_a_second_one_nothing() {
     };
     let ((first, firsts), (second, seconds)) = (counted(), counted());
     let broken = Arc::new(Tier { fails: true, ..Tier::default() });
-    let cache = above(vec![broken]).heard_by(first).heard_by(second);
+    let cache = above(vec![broken]).with_listener(first).with_listener(second);
     cache.get_or_lower(&key(1), lower).unwrap();
     let heard = (firsts.load(Ordering::SeqCst), seconds.load(Ordering::SeqCst));
     assert_eq!(heard, (2, 0), "a tier that failed, and a text that was made");
@@ -171,7 +175,7 @@ fn asks_at_failures() -> Arc<OnceLock<PtxCache>> {
         }
     };
     let broken = Arc::new(Tier { fails: true, ..Tier::default() });
-    assert!(cache.set(above(vec![broken]).heard_by(Arc::new(listener))).is_ok());
+    assert!(cache.set(above(vec![broken]).with_listener(Arc::new(listener))).is_ok());
     cache
 }
 
@@ -199,7 +203,7 @@ mod tasks {
     fn a_request_dropped_after_its_text_is_there_is_written_all_the_same() {
         for _ in 0..50 {
             let tier = Arc::new(Tier::default());
-            let cache = above(vec![Arc::clone(&tier) as Arc<dyn Store>]);
+            let cache = above(vec![Arc::clone(&tier) as Arc<dyn Store<PtxKey>>]);
             let key = key(1);
             let mut request = Box::pin(cache.get_or_lower_async(&key, || ready(lower())));
             let mut context = Context::from_waker(Waker::noop());

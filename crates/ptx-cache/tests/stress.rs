@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ptx_cache::{Budget, Cache, CacheError, Config, Made, Resident, Weigh};
+use ptx_cache::{Cache, CacheError, Computed, Config, Size, Weigh};
 use ptx_key::{Digest, PtxKey};
 
 /// How many values are alive, and how many ever were.
@@ -77,7 +77,7 @@ impl Random {
 fn one_step(cache: &Cache<PtxKey, Value>, census: &Arc<Census>, random: &mut Random) {
     let number = random.below(200);
     let bytes = random.below(300);
-    let value = || Made::new(Value(Arc::new(Counted::new(census, number, bytes))));
+    let value = || Computed::from(Value(Arc::new(Counted::new(census, number, bytes))));
     match random.below(100) {
         0..=39 => {
             if let Some(value) = cache.get(&key(number)) {
@@ -96,7 +96,7 @@ fn one_step(cache: &Cache<PtxKey, Value>, census: &Arc<Census>, random: &mut Ran
             cache.insert(key(number), value());
         }
         75..=89 => {
-            let served = cache.get_or_make(key(number), || Ok::<_, CacheError>(value()));
+            let served = cache.get_or_compute(key(number), || Ok::<_, CacheError>(value()));
             match served {
                 Ok(served) => served.value.0.check(number),
                 Err(error) => {
@@ -105,12 +105,12 @@ fn one_step(cache: &Cache<PtxKey, Value>, census: &Arc<Census>, random: &mut Ran
             }
         }
         90..=91 => {
-            let _ = cache.get_or_make(key(number), || Err("refused"));
+            let _ = cache.get_or_compute(key(number), || Err("refused"));
         }
         92 => {
             // Unwinds as a panic does, without the hook's output.
-            let unwind = || -> Result<Made<Value>, &str> { resume_unwind(Box::new("unwound")) };
-            let lowering = || cache.get_or_make(key(number), unwind);
+            let unwind = || -> Result<Computed<Value>, &str> { resume_unwind(Box::new("unwound")) };
+            let lowering = || cache.get_or_compute(key(number), unwind);
             let _ = catch_unwind(AssertUnwindSafe(lowering));
         }
         93 => give_up(cache, key(number)),
@@ -120,7 +120,7 @@ fn one_step(cache: &Cache<PtxKey, Value>, census: &Arc<Census>, random: &mut Ran
             }
         }
         97..=98 => {
-            let budget = Budget { entries: 5 + random.below(80), bytes: random.below(20_000) };
+            let budget = Size { entries: 5 + random.below(80), bytes: random.below(20_000) };
             cache.reconfigure(Config::with_budget(budget));
         }
         _ => cache.clear(),
@@ -132,8 +132,8 @@ fn one_step(cache: &Cache<PtxKey, Value>, census: &Arc<Census>, random: &mut Ran
 fn give_up(cache: &Cache<PtxKey, Value>, key: PtxKey) {
     use std::future::{Future, pending};
     use std::task::{Context, Waker};
-    let never = pending::<Result<Made<Value>, CacheError>>;
-    let mut request = Box::pin(cache.get_or_make_async(key, never));
+    let never = pending::<Result<Computed<Value>, CacheError>>;
+    let mut request = Box::pin(cache.get_or_compute_async(key, never));
     let mut context = Context::from_waker(Waker::noop());
     if request.as_mut().poll(&mut context).is_pending() {
         thread::yield_now();
@@ -149,7 +149,7 @@ fn everything_at_once_ends_exact_and_without_a_leak() {
     let seconds = std::env::var("PTX_STRESS_SECONDS").ok().and_then(|text| text.parse().ok());
     let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(2));
     let census = Arc::new(Census::default());
-    let cache = Cache::new(Config::with_budget(Budget { entries: 64, bytes: 10_000 }));
+    let cache = Cache::new(Config::with_budget(Size { entries: 64, bytes: 10_000 }));
     let mut seed = 1;
     while Instant::now() < until {
         thread::scope(|scope| {
@@ -163,7 +163,7 @@ fn everything_at_once_ends_exact_and_without_a_leak() {
             }
         });
         let entries = cache.entries();
-        let sums = Resident {
+        let sums = Size {
             entries: entries.len() as u64,
             bytes: entries.iter().map(|entry| entry.bytes).sum(),
         };

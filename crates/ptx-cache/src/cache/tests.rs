@@ -10,7 +10,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use ptx_key::PtxKey;
 
-use crate::{Budget, Cache, CacheError, Config, Made, Origin, Resident};
+use crate::{Cache, CacheError, Computed, Config, Size, Source};
 
 type Texts = Cache<PtxKey, Arc<str>>;
 
@@ -18,17 +18,17 @@ fn key(number: u64) -> PtxKey {
     PtxKey::from_bytes(*ptx_key::Digest::of_bytes(&number.to_le_bytes()).as_bytes())
 }
 
-fn text(bytes: usize) -> Made<Arc<str>> {
-    Made::new("x".repeat(bytes).into())
+fn text(bytes: usize) -> Computed<Arc<str>> {
+    Computed::from(Arc::from("x".repeat(bytes)))
 }
 
 fn cache(entries: u64, bytes: u64) -> Texts {
-    Cache::new(Config::with_budget(Budget { entries, bytes }))
+    Cache::new(Config::with_budget(Size { entries, bytes }))
 }
 
 fn assert_exact(cache: &Texts) {
     let entries = cache.entries();
-    let sums = Resident {
+    let sums = Size {
         entries: entries.len() as u64,
         bytes: entries.iter().map(|entry| entry.bytes).sum(),
     };
@@ -38,20 +38,20 @@ fn assert_exact(cache: &Texts) {
 #[test]
 fn the_first_request_makes_and_the_second_hits() {
     let cache = cache(10, 1000);
-    let first = cache.get_or_make(key(1), || Ok::<_, CacheError>(text(5))).unwrap();
-    assert_eq!(first.origin, Origin::Made);
+    let first = cache.get_or_compute(key(1), || Ok::<_, CacheError>(text(5))).unwrap();
+    assert_eq!(first.source, Source::Computed);
     let second = cache
-        .get_or_make(key(1), || -> Result<_, CacheError> { panic!("a hit must not make") })
+        .get_or_compute(key(1), || -> Result<_, CacheError> { panic!("a hit must not make") })
         .unwrap();
-    assert_eq!(second.origin, Origin::Memory);
+    assert_eq!(second.source, Source::Memory);
     assert!(Arc::ptr_eq(&first.value, &second.value));
     let snapshot = cache.snapshot();
-    assert_eq!((snapshot.hits, snapshot.misses, snapshot.made), (1, 1, 1));
-    assert_eq!(snapshot.resident, Resident { entries: 1, bytes: 5 });
+    assert_eq!((snapshot.hits, snapshot.misses, snapshot.computed), (1, 1, 1));
+    assert_eq!(snapshot.resident, Size { entries: 1, bytes: 5 });
     cache.clear();
     let cleared = cache.snapshot();
-    assert_eq!((cleared.hits, cleared.misses, cleared.made), (0, 0, 0));
-    assert_eq!(cleared.resident, Resident::default());
+    assert_eq!((cleared.hits, cleared.misses, cleared.computed), (0, 0, 0));
+    assert_eq!(cleared.resident, Size::default());
     assert!(cache.get(&key(1)).is_none());
 }
 
@@ -73,7 +73,7 @@ fn inserting_again_replaces_and_counts_once() {
     assert!(cache.insert(key(1), text(5)));
     assert!(cache.insert(key(1), text(9)));
     assert_eq!(cache.get(&key(1)).unwrap().len(), 9);
-    assert_eq!(cache.snapshot().resident, Resident { entries: 1, bytes: 9 });
+    assert_eq!(cache.snapshot().resident, Size { entries: 1, bytes: 9 });
 }
 
 #[test]
@@ -90,14 +90,14 @@ fn one_making_serves_all_who_ask_at_once() {
                     thread::sleep(Duration::from_millis(30));
                     Ok::<_, CacheError>(text(7))
                 };
-                assert_eq!(cache.get_or_make(key(1), make).unwrap().value.len(), 7);
+                assert_eq!(cache.get_or_compute(key(1), make).unwrap().value.len(), 7);
             });
         }
     });
     assert_eq!(makings.load(Ordering::SeqCst), 1);
     let snapshot = cache.snapshot();
-    assert_eq!(snapshot.made, 1);
-    assert_eq!(snapshot.coalesced + snapshot.hits, 15);
+    assert_eq!(snapshot.computed, 1);
+    assert_eq!(snapshot.shared + snapshot.hits, 15);
     assert_eq!(snapshot.hits + snapshot.misses, 16);
 }
 
@@ -117,13 +117,13 @@ fn an_error_reaches_all_who_waited_and_the_next_request_makes_again() {
                     thread::sleep(Duration::from_millis(20));
                     Err(NoTan)
                 };
-                let error = cache.get_or_make(key(1), make).unwrap_err();
+                let error = cache.get_or_compute(key(1), make).unwrap_err();
                 assert!(error.lowering_error::<NoTan>().is_some(), "{error}");
             });
         }
     });
     assert_eq!(cache.snapshot().failed, 4);
-    assert!(cache.get_or_make(key(1), || Ok::<_, CacheError>(text(1))).is_ok());
+    assert!(cache.get_or_compute(key(1), || Ok::<_, CacheError>(text(1))).is_ok());
     assert_exact(&cache);
 }
 
@@ -133,36 +133,36 @@ fn a_panic_wakes_those_who_wait_and_goes_on_in_its_own_thread() {
     let leading = Barrier::new(2);
     thread::scope(|scope| {
         let leader = scope.spawn(|| {
-            cache.get_or_make(key(1), || -> Result<_, CacheError> {
+            cache.get_or_compute(key(1), || -> Result<_, CacheError> {
                 leading.wait();
                 thread::sleep(Duration::from_millis(50));
                 panic!("the emitter's own")
             })
         });
         leading.wait();
-        let waiter = cache.get_or_make(key(1), || Ok::<_, CacheError>(text(3)));
+        let waiter = cache.get_or_compute(key(1), || Ok::<_, CacheError>(text(3)));
         // Who came before the panic gets an error, who came after it makes the value.
         match waiter {
             Err(error) => assert!(matches!(error, CacheError::Panicked)),
-            Ok(served) => assert_eq!(served.origin, Origin::Made),
+            Ok(served) => assert_eq!(served.source, Source::Computed),
         }
         let panic = leader.join().unwrap_err();
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"the emitter's own"));
     });
-    assert!(cache.get_or_make(key(1), || Ok::<_, CacheError>(text(3))).is_ok());
+    assert!(cache.get_or_compute(key(1), || Ok::<_, CacheError>(text(3))).is_ok());
     assert_exact(&cache);
 }
 
 #[test]
 fn asking_for_the_key_that_one_is_making_is_an_error() {
     let cache = cache(10, 1000);
-    let outer = cache.get_or_make(key(1), || {
-        let inner = cache.get_or_make(key(1), || Ok::<_, CacheError>(text(1)));
+    let outer = cache.get_or_compute(key(1), || {
+        let inner = cache.get_or_compute(key(1), || Ok::<_, CacheError>(text(1)));
         assert!(matches!(inner, Err(CacheError::Reentry)));
-        inner.map(|served| Made::new(served.value))
+        inner.map(|served| Computed::from(served.value))
     });
     assert!(outer.is_err());
-    assert!(cache.get_or_make(key(1), || Ok::<_, CacheError>(text(1))).is_ok());
+    assert!(cache.get_or_compute(key(1), || Ok::<_, CacheError>(text(1))).is_ok());
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn makings_may_ask_for_other_keys_in_a_chain() {
             let below = if depth == 0 { 0 } else { sum(cache, depth - 1)?.len() };
             Ok::<_, CacheError>(text(below + 1))
         };
-        cache.get_or_make(key(depth), make).map(|served| served.value)
+        cache.get_or_compute(key(depth), make).map(|served| served.value)
     }
     let cache = cache(100, 100_000);
     assert_eq!(sum(&cache, 20).unwrap().len(), 21);
@@ -184,11 +184,11 @@ fn makings_that_wait_for_each_other_are_a_circle_and_not_a_hang() {
     let cache = cache(10, 1000);
     let both_lead = Barrier::new(2);
     let ask = |mine: u64, other: u64| {
-        cache.get_or_make(key(mine), || {
+        cache.get_or_compute(key(mine), || {
             both_lead.wait();
             cache
-                .get_or_make(key(other), || Ok::<_, CacheError>(text(1)))
-                .map(|it| Made::new(it.value))
+                .get_or_compute(key(other), || Ok::<_, CacheError>(text(1)))
+                .map(|it| Computed::from(it.value))
         })
     };
     let (one, two) = thread::scope(|scope| {
@@ -207,7 +207,7 @@ fn keys_that_are_no_digests_are_hashed_by_ahash() {
     let cache: Cache<u64, Arc<str>, ahash::RandomState> =
         Cache::with_hasher(Config::default(), ahash::RandomState::new());
     for number in 0..10_000 {
-        cache.insert(number, Made::new(number.to_string().into()));
+        cache.insert(number, Computed::from(Arc::from(number.to_string())));
     }
     for number in 0..10_000 {
         assert_eq!(cache.get(&number).as_deref(), Some(&*number.to_string()));
@@ -246,7 +246,7 @@ proptest! {
     fn any_sequence_of_operations_keeps_values_counts_and_budget(
         steps in prop::collection::vec(step(), 1..250),
     ) {
-        let mut budget = Budget { entries: 20, bytes: 1000 };
+        let mut budget = Size { entries: 20, bytes: 1000 };
         let cache = cache(budget.entries, budget.bytes);
         let mut written = std::collections::HashMap::new();
         for step in steps {
@@ -263,9 +263,9 @@ proptest! {
                 }
                 Step::Make(number, bytes) => {
                     let served = cache
-                        .get_or_make(key(number), || Ok::<_, CacheError>(text(bytes)))
+                        .get_or_compute(key(number), || Ok::<_, CacheError>(text(bytes)))
                         .unwrap();
-                    if served.origin == Origin::Made {
+                    if served.source == Source::Computed {
                         written.insert(number, bytes);
                     }
                     prop_assert_eq!(Some(&served.value.len()), written.get(&number));
@@ -281,15 +281,15 @@ proptest! {
                 }
                 Step::Clear => {
                     cache.clear();
-                    prop_assert_eq!(cache.snapshot().resident, Resident::default());
+                    prop_assert_eq!(cache.snapshot().resident, Size::default());
                 }
                 Step::Reconfigure(entries, bytes) => {
-                    budget = Budget { entries, bytes };
+                    budget = Size { entries, bytes };
                     cache.reconfigure(Config::with_budget(budget));
                 }
             }
             let resident = cache.snapshot().resident;
-            prop_assert!(budget.holds(resident), "{:?} over {:?}", resident, budget);
+            prop_assert!(resident.fits(budget), "{:?} over {:?}", resident, budget);
             assert_exact(&cache);
         }
     }

@@ -1,16 +1,15 @@
-//! Single flight: however many miss a key at once, one makes the value and the others get what
-//! came of it.
+//! Single flight: of all requests that miss a key at once, one leads and the others wait for its
+//! result.
 //!
-//! 1. Who misses asks to [`join`](Flights::join). Under the shard's flight lock it looks into the
-//!    table once more, and finds the value, or a flight to wait for, or neither: then it leads a
-//!    new flight.
-//! 2. The leader makes the value outside every lock, publishes it in the table, and only then
-//!    lands the flight. So who finds no flight at step 1 finds the value.
-//! 3. Waiters park until the flight lands and take its result. Nobody else waits.
+//! 1. A request that misses [`join`](Flights::join)s. Under the shard's flight lock it looks into
+//!    the table once more. It finds the value, or a flight to wait for, or neither: then it leads
+//!    a new flight.
+//! 2. The leader computes the value outside every lock, publishes it in the table, and only then
+//!    lands the flight. So a request that finds no flight at step 1 finds the value.
+//! 3. Waiters park until the flight lands, and take its result. Nobody else waits.
 //!
-//! A leader that panics lands its flight with an error on the way out, and the panic goes on. A
-//! leader that is dropped while it makes nothing, as an async request may be, abandons its flight:
-//! its waiters go back to step 1, where one of them leads.
+//! A leader that is dropped before it lands abandons its flight: the waiters go back to step 1,
+//! where one of them leads.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hash};
@@ -24,31 +23,31 @@ use std::task::{Context, Poll};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
+use super::waits::{Computation, Refusal, WaitGraph, Waiting};
 use crate::CacheError;
 use crate::sync::{Condvar, Mutex, lock, wait};
-use crate::flight::waits::{Lead, Refusal, Running, WaitGraph, Waiting};
 
-/// One value being made.
+/// The computation of one value, and those who wait for it.
 #[derive(Debug)]
 pub(crate) struct Flight<V> {
-    lead: Arc<Lead>,
+    computation: Arc<Computation>,
     state: Mutex<State<V>>,
     ended: Condvar,
 }
 
 #[derive(Debug)]
 struct State<V> {
-    end: Option<End<V>>,
-    /// Of those who wait without a thread, by their numbers.
+    ending: Option<Ending<V>>,
+    /// Of the waiters without a thread, by their numbers.
     wakers: BTreeMap<u64, Waker>,
 }
 
 /// How a flight ended.
 #[derive(Clone, Debug)]
-pub(crate) enum End<V> {
+pub(crate) enum Ending<V> {
     /// With this result.
     Landed(Result<V, CacheError>),
-    /// With none: who still wants the value asks anew.
+    /// With none: a waiter leads.
     Abandoned,
 }
 
@@ -66,15 +65,14 @@ where
 {
     /// The value was published in the meantime.
     Published(V),
-    /// Another makes it.
+    /// Another request leads.
     Waiting(Arc<Flight<V>>),
-    /// The caller makes it.
-    Leading(Leading<'f, K, V, S>),
+    /// The caller leads.
+    Leading(Leader<'f, K, V, S>),
 }
 
-/// The duty to end a flight. Dropping it ends the flight as one whose leader panicked, if the
-/// making [runs](Self::run) at that time, and abandons it otherwise.
-pub(crate) struct Leading<'f, K, V, S>
+/// The duty to end a flight. Dropping it abandons the flight.
+pub(crate) struct Leader<'f, K, V, S>
 where
     K: Copy + Eq + Hash,
     S: BuildHasher,
@@ -82,7 +80,6 @@ where
     flights: &'f Flights<K, V, S>,
     flight: Arc<Flight<V>>,
     key: K,
-    runs: bool,
     result: Option<Result<V, CacheError>>,
 }
 
@@ -109,12 +106,12 @@ where
             Entry::Occupied(flight) => Joined::Waiting(Arc::clone(flight.get())),
             Entry::Vacant(vacant) => {
                 let flight = Arc::new(Flight {
-                    lead: Lead::begin(),
-                    state: Mutex::new(State { end: None, wakers: BTreeMap::new() }),
+                    computation: Computation::begin(),
+                    state: Mutex::new(State { ending: None, wakers: BTreeMap::new() }),
                     ended: Condvar::new(),
                 });
                 vacant.insert(Arc::clone(&flight));
-                Joined::Leading(Leading { flights: self, flight, key, runs: false, result: None })
+                Joined::Leading(Leader { flights: self, flight, key, result: None })
             }
         }
     }
@@ -125,55 +122,61 @@ impl<V: Clone> Flight<V> {
     ///
     /// # Errors
     ///
-    /// That waiting for it could never end.
-    pub(crate) fn end(&self) -> Result<End<V>, CacheError> {
+    /// [`CacheError::Reentry`] or [`CacheError::Deadlock`] if waiting could never end.
+    pub(crate) fn wait(&self) -> Result<Ending<V>, CacheError> {
         let _waiting = self.enter()?;
         let mut state = lock(&self.state);
         loop {
-            if let Some(end) = &state.end {
-                return Ok(end.clone());
+            if let Some(ending) = &state.ending {
+                return Ok(ending.clone());
             }
             state = wait(&self.ended, state);
         }
     }
 
-    /// Enters that the request that runs in this thread waits for the flight.
+    /// Records that the request in this thread waits for the flight.
     ///
     /// # Errors
     ///
-    /// That waiting for it could never end.
-    pub(crate) fn enter(&self) -> Result<Waiting<'static>, CacheError> {
+    /// [`CacheError::Reentry`] or [`CacheError::Deadlock`] if waiting could never end.
+    fn enter(&self) -> Result<Waiting<'static>, CacheError> {
         let refused = |refusal| match refusal {
             Refusal::Reentry => CacheError::Reentry,
             Refusal::Deadlock => CacheError::Deadlock,
         };
-        WaitGraph::of_process().wait(Lead::running(), &self.lead).map_err(refused)
+        WaitGraph::of_process().wait(Computation::running(), &self.computation).map_err(refused)
     }
 }
 
 /// A wait without a thread: a future of the flight's end. Dropping it leaves nothing behind.
 #[cfg(feature = "async")]
-pub(crate) struct Parked<'f, V> {
+struct Parked<'f, V> {
     flight: &'f Flight<V>,
     number: Option<u64>,
 }
 
 #[cfg(feature = "async")]
-impl<V> Flight<V> {
-    pub(crate) fn park(&self) -> Parked<'_, V> {
-        Parked { flight: self, number: None }
+impl<V: Clone> Flight<V> {
+    /// Waits until the flight ends, as a task.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`wait`](Self::wait).
+    pub(crate) async fn wait_async(&self) -> Result<Ending<V>, CacheError> {
+        let _waiting = self.enter()?;
+        Ok(Parked { flight: self, number: None }.await)
     }
 }
 
 #[cfg(feature = "async")]
 impl<V: Clone> Future for Parked<'_, V> {
-    type Output = End<V>;
+    type Output = Ending<V>;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<End<V>> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ending<V>> {
         let waker = context.waker().clone();
         let mut state = lock(&self.flight.state);
-        if let Some(end) = &state.end {
-            return Poll::Ready(end.clone());
+        if let Some(ending) = &state.ending {
+            return Poll::Ready(ending.clone());
         }
         let last = state.wakers.last_key_value();
         let number = self.number.or(last.map(|(last, _)| last + 1)).unwrap_or(0);
@@ -213,47 +216,34 @@ impl Drop for Waking {
     }
 }
 
-impl<K, V, S> Leading<'_, K, V, S>
+impl<K, V, S> Leader<'_, K, V, S>
 where
     K: Copy + Eq + Hash,
     S: BuildHasher,
 {
-    /// Says that the making runs in this thread, until [`pause`](Self::pause) or the end. The
-    /// caller keeps what this gives for as long.
-    pub(crate) fn run(&mut self) -> Running {
-        self.runs = true;
-        self.flight.lead.run()
+    /// The computation that the leader runs.
+    pub(crate) fn computation(&self) -> &Arc<Computation> {
+        &self.flight.computation
     }
 
-    /// Says that the making does not run now: a drop abandons it.
-    #[cfg(feature = "async")]
-    pub(crate) fn pause(&mut self, running: Running) {
-        self.runs = false;
-        drop(running);
-    }
-
-    /// Lands the flight: waiters wake with `result`, and the next miss leads a new flight.
+    /// Lands the flight: the waiters wake with `result`, and the next miss leads a new flight.
     pub(crate) fn land(mut self, result: Result<V, CacheError>) {
         self.result = Some(result);
     }
 }
 
-impl<K, V, S> Drop for Leading<'_, K, V, S>
+impl<K, V, S> Drop for Leader<'_, K, V, S>
 where
     K: Copy + Eq + Hash,
     S: BuildHasher,
 {
     fn drop(&mut self) {
-        let end = match (self.result.take(), self.runs) {
-            (Some(result), _) => End::Landed(result),
-            (None, true) => End::Landed(Err(CacheError::Panicked)),
-            (None, false) => End::Abandoned,
-        };
-        // First, so that a waiter who asks anew when it wakes does not meet this flight again.
+        let ending = self.result.take().map_or(Ending::Abandoned, Ending::Landed);
+        // First, so that a waiter who wakes and joins again does not meet this flight.
         lock(&self.flights.aloft).remove(&self.key);
         let mut waking = {
             let mut state = lock(&self.flight.state);
-            state.end = Some(end);
+            state.ending = Some(ending);
             Waking(std::mem::take(&mut state.wakers))
         };
         self.flight.ended.notify_all();

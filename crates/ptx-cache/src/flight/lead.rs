@@ -1,14 +1,78 @@
-//! Requests that make what is not there, once for all who ask.
+//! The leader's guard: who asks for a missing key either gets the value or leads.
+//!
+//! 1. [`Cache::enter`] looks for the value, and waits if another leads the key.
+//! 2. Who gets a [`Lead`] computes the value, outside every lock, and ends the flight: with
+//!    [`publish`](Lead::publish), with [`fail`](Lead::fail), or by dropping the guard.
+//! 3. The waiters wake. After a drop one of them leads, unless the leader panicked.
 
 use std::error::Error;
 use std::hash::{BuildHasher, Hash};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::counters::Counts;
-use crate::flight::{End, Joined, Leading};
-use crate::flight::waits::Running;
-use crate::{Cache, CacheError, Event, Made, Origin, Served, Weigh};
+use ptx_key::BuildKeyHasher;
+
+use super::flights::{Ending, Joined, Leader};
+use super::waits::Running;
+use crate::cache::Cache;
+use crate::{CacheError, Computed, Event, Served, Source, Weigh};
+
+/// What [`Cache::enter`] found: the value, or the duty to compute it.
+#[derive(Debug)]
+pub enum Entered<V, L> {
+    /// The value: resident, or shared by the leader that computed it.
+    Served(Served<V>),
+    /// Nobody has it. The caller leads.
+    Lead(L),
+}
+
+/// The duty of a thread to compute the value of a key, for all that wait for it.
+///
+/// The computation runs in this thread until the guard is gone. It may ask this or another cache
+/// for other keys. A request within it that could never be answered is an error: see
+/// [`CacheError::Reentry`] and [`CacheError::Deadlock`].
+///
+/// Dropping the guard wakes the waiters: if the thread panics, with [`CacheError::Panicked`];
+/// otherwise one of them leads in its place.
+///
+/// ```
+/// use std::sync::Arc;
+/// use ptx_cache::{Cache, Config, Entered, Source};
+/// use ptx_key::PtxKey;
+///
+/// let cache: Cache<PtxKey, Arc<str>> = Cache::new(Config::default());
+/// let key = PtxKey::from_bytes([7; 32]);
+/// let text = match cache.enter(key)? {
+///     Entered::Served(served) => served.value,
+///     Entered::Lead(lead) => match String::from_utf8(vec![b'.'; 4]) {
+///         Ok(text) => lead.publish(Arc::from(text)).value,
+///         Err(error) => return Err(lead.fail(error)),
+///     },
+/// };
+/// assert_eq!(&*text, "....");
+/// # Ok::<(), ptx_cache::CacheError>(())
+/// ```
+#[must_use = "dropping the guard makes a waiter lead"]
+pub struct Lead<'c, K: Copy + Eq + Hash + 'static, V: 'static, S: BuildHasher = BuildKeyHasher> {
+    // Dropped in this order: the flight ends while the computation still runs here.
+    task: TaskLead<'c, K, V, S>,
+    running: Running,
+}
+
+/// The duty of an async task to compute the value of a key.
+///
+/// [`run`](Self::run) polls the computation; [`here`](Self::here) then gives the [`Lead`] that
+/// ends the flight. Dropping it, as the request's future may be at any time, makes a waiter lead.
+#[must_use = "dropping the guard makes a waiter lead"]
+pub struct TaskLead<'c, K: Copy + Eq + Hash + 'static, V: 'static, S: BuildHasher = BuildKeyHasher>
+{
+    cache: &'c Cache<K, V, S>,
+    key: K,
+    started: Instant,
+    /// Gone once the flight has ended.
+    leader: Option<Leader<'c, K, V, S>>,
+    /// While the computation runs in this thread: whether the thread was unwinding before.
+    was_unwinding: Option<bool>,
+}
 
 impl<K, V, S> Cache<K, V, S>
 where
@@ -16,72 +80,70 @@ where
     V: Weigh + Clone + Send + Sync + 'static,
     S: BuildHasher + Clone,
 {
-    /// The value of `key`: resident, or from another thread that is making it, or made by `make`.
-    ///
-    /// `make` runs in this thread, outside every lock. It may ask this or another cache for other
-    /// keys.
+    /// Returns the value of `key`, or the guard of the leader that must compute it. Parks the
+    /// thread while another leader computes it.
     ///
     /// # Errors
     ///
-    /// `make`'s error as [`CacheError::Lowering`], in this thread and in all that waited for it;
-    /// nothing is kept, and the next request makes again, unless the failure is
-    /// [remembered](crate::FailureMemory). [`CacheError::Panicked`] to those who waited for a maker
-    /// that panicked. [`CacheError::Reentry`] and [`CacheError::Deadlock`] where waiting could never
-    /// end.
-    ///
-    /// # Panics
-    ///
-    /// Where `make` does, in this thread alone.
-    pub fn get_or_make<E>(
-        &self,
-        key: K,
-        make: impl FnOnce() -> Result<Made<V>, E>,
-    ) -> Result<Served<V>, CacheError>
-    where
-        E: Into<Box<dyn Error + Send + Sync>>,
-    {
-        self.get_or_try(key, || make().map_err(lowering_error))
-    }
-
-    /// [`get_or_make`](Self::get_or_make) with an error that is the cache's own.
-    pub(crate) fn get_or_try(
-        &self,
-        key: K,
-        make: impl FnOnce() -> Result<Made<V>, CacheError>,
-    ) -> Result<Served<V>, CacheError> {
+    /// The error of the leader that this request waited for, or one that is
+    /// [remembered](crate::FailureMemory). [`CacheError::Panicked`] if that leader panicked.
+    /// [`CacheError::Reentry`] and [`CacheError::Deadlock`] where waiting could never end.
+    #[inline]
+    pub fn enter(&self, key: K) -> Result<Entered<V, Lead<'_, K, V, S>>, CacheError> {
         match self.resident(&key) {
-            Some(value) => Ok(Served { value, origin: Origin::Memory }),
-            None => self.make_once(key, make),
+            Some(value) => Ok(Entered::Served(Served { value, source: Source::Memory })),
+            None => self.enter_missed(key),
         }
     }
 
     #[cold]
-    fn make_once(
+    pub(crate) fn enter_missed(&self, key: K) -> Result<Entered<V, Lead<'_, K, V, S>>, CacheError> {
+        loop {
+            let flight = match self.join(key)? {
+                Joined::Published(value) => {
+                    return Ok(Entered::Served(Served { value, source: Source::Memory }));
+                }
+                Joined::Leading(leader) => {
+                    return Ok(Entered::Lead(TaskLead::new(self, key, leader).here()));
+                }
+                Joined::Waiting(flight) => flight,
+            };
+            let waits = self.counts.one_waits();
+            let ending = flight.wait();
+            drop(waits);
+            if let Some(shared) = self.shared(ending) {
+                return shared.map(Entered::Served);
+            }
+        }
+    }
+
+    /// Returns the value of `key`, computed by `compute` if nobody has it.
+    ///
+    /// `compute` runs in this thread, outside every lock: [`enter`](Self::enter) with a closure.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`enter`](Self::enter), and `compute`'s error as [`CacheError::Lowering`]. Nothing
+    /// is kept then, and the next request computes again, unless the failure is remembered.
+    ///
+    /// # Panics
+    ///
+    /// Where `compute` does, in this thread alone.
+    pub fn get_or_compute<E>(
         &self,
         key: K,
-        make: impl FnOnce() -> Result<Made<V>, CacheError>,
-    ) -> Result<Served<V>, CacheError> {
-        let mut leading = loop {
-            match self.join(key)? {
-                Joined::Published(value) => return Ok(Served { value, origin: Origin::Memory }),
-                Joined::Waiting(flight) => {
-                    let waits = self.counts.one_waits();
-                    let end = flight.end();
-                    drop(waits);
-                    if let Some(served) = self.waited(end) {
-                        return served;
-                    }
-                }
-                Joined::Leading(leading) => break leading,
-            }
-        };
-        let started = Instant::now();
-        let running = leading.run();
-        let result = {
-            let _unwinds = Unwinds::new(&self.counts);
-            make()
-        };
-        self.finish(key, leading, running, result, started.elapsed())
+        compute: impl FnOnce() -> Result<Computed<V>, E>,
+    ) -> Result<Served<V>, CacheError>
+    where
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        match self.enter(key)? {
+            Entered::Served(served) => Ok(served),
+            Entered::Lead(lead) => match compute() {
+                Ok(computed) => Ok(lead.publish(computed)),
+                Err(error) => Err(lead.fail(error)),
+            },
+        }
     }
 
     /// What a request that missed finds.
@@ -89,7 +151,7 @@ where
     /// # Errors
     ///
     /// The failure that is remembered of the key.
-    pub(crate) fn join(&self, key: K) -> Result<Joined<'_, K, V, S>, CacheError> {
+    pub(super) fn join(&self, key: K) -> Result<Joined<'_, K, V, S>, CacheError> {
         if let Some(error) = self.failures.recall(&key, Instant::now()) {
             self.counts.lookups.of_thread().missed();
             self.counts.failed.add(1);
@@ -102,84 +164,117 @@ where
         Ok(self.flights[self.shard_number(self.hash(&key))].join(key, || self.resident(&key)))
     }
 
-    /// What a request gets that waited for a flight; nothing if the flight was abandoned.
-    pub(crate) fn waited(
+    /// What a request gets that waited for a flight. Returns `None` if the leader gave up.
+    pub(super) fn shared(
         &self,
-        end: Result<End<V>, CacheError>,
+        ending: Result<Ending<V>, CacheError>,
     ) -> Option<Result<Served<V>, CacheError>> {
-        let result = match end {
-            Ok(End::Abandoned) => return None,
-            Ok(End::Landed(result)) => result,
+        let result = match ending {
+            Ok(Ending::Abandoned) => return None,
+            Ok(Ending::Landed(result)) => result,
             Err(refused) => Err(refused),
         };
         self.counts.lookups.of_thread().missed();
         let counts = &self.counts;
-        if result.is_ok() { &counts.coalesced } else { &counts.failed }.add(1);
-        Some(result.map(|value| Served { value, origin: Origin::Coalesced }))
+        if result.is_ok() { &counts.shared } else { &counts.failed }.add(1);
+        Some(result.map(|value| Served { value, source: Source::Shared }))
+    }
+}
+
+impl<'c, K, V, S> TaskLead<'c, K, V, S>
+where
+    K: Copy + Eq + Hash + Send + Sync + 'static,
+    V: Weigh + Clone + Send + Sync + 'static,
+    S: BuildHasher + Clone,
+{
+    pub(super) fn new(cache: &'c Cache<K, V, S>, key: K, leader: Leader<'c, K, V, S>) -> Self {
+        let started = Instant::now();
+        Self { cache, key, started, leader: Some(leader), was_unwinding: None }
     }
 
-    /// Publishes and lands what came of a making. It runs until it has landed: publishing calls
-    /// the retention and the listener, and if these ask for the key, that is re-entry.
-    pub(crate) fn finish(
-        &self,
-        key: K,
-        leading: Leading<'_, K, V, S>,
-        running: Running,
-        result: Result<Made<V>, CacheError>,
-        took: Duration,
-    ) -> Result<Served<V>, CacheError> {
-        self.counts.lookups.of_thread().missed();
-        match result {
-            Ok(made) => {
-                self.counts.made.add(1);
-                let value = made.value.clone();
-                let (bytes, cost) = (value.weight(), made.cost.unwrap_or(took));
-                let kept = self.publish(key, made, took);
-                leading.land(Ok(value.clone()));
-                drop(running);
-                self.tell(Event::Made { key: &key, bytes, cost, kept });
-                Ok(Served { value, origin: Origin::Made })
-            }
-            Err(error) => {
-                self.counts.failed.add(1);
-                if let Some(memory) = &self.config().failures {
-                    self.failures.remember(key, &error, memory, Instant::now());
-                }
-                leading.land(Err(error.clone()));
-                drop(running);
-                self.tell(Event::Failed { key: &key, error: &error });
-                Err(error)
-            }
+    /// Says that the computation runs in the calling thread until the returned value is dropped.
+    pub(super) fn resume(&mut self) -> Running {
+        self.was_unwinding = Some(std::thread::panicking());
+        Running::within(self.leader.as_ref().map(Leader::computation))
+    }
+
+    /// Says that the computation does not run now: dropping the guard makes a waiter lead.
+    #[cfg(feature = "async")]
+    pub(super) fn pause(&mut self, running: Running) {
+        self.was_unwinding = None;
+        drop(running);
+    }
+
+    /// The same duty, for the calling thread to end.
+    pub fn here(mut self) -> Lead<'c, K, V, S> {
+        let running = self.resume();
+        Lead { task: self, running }
+    }
+}
+
+impl<K, V, S> Lead<'_, K, V, S>
+where
+    K: Copy + Eq + Hash + Send + Sync + 'static,
+    V: Weigh + Clone + Send + Sync + 'static,
+    S: BuildHasher + Clone,
+{
+    /// Publishes the value, wakes the waiters with it, and returns it as computed.
+    ///
+    /// Publishing may call the retention and the listener. If these ask for the key, that is
+    /// re-entry: the computation runs until the flight has landed.
+    pub fn publish(self, computed: impl Into<Computed<V>>) -> Served<V> {
+        let Self { mut task, running } = self;
+        let (cache, key) = (task.cache, task.key);
+        let computed = computed.into();
+        let (took, value) = (task.started.elapsed(), computed.value.clone());
+        let (bytes, cost) = (value.weight(), computed.cost.unwrap_or(took));
+        cache.counts.lookups.of_thread().missed();
+        cache.counts.computed.add(1);
+        let kept = cache.publish(key, computed, took);
+        task.land(Ok(value.clone()));
+        drop(running);
+        cache.notify(Event::Computed { key: &key, bytes, cost, kept });
+        Served { value, source: Source::Computed }
+    }
+
+    /// Wakes the waiters with an error, and returns it. The error is
+    /// [remembered](crate::FailureMemory) if the settings say so.
+    pub fn fail(self, error: impl Into<Box<dyn Error + Send + Sync>>) -> CacheError {
+        let Self { mut task, running } = self;
+        let (cache, key) = (task.cache, task.key);
+        let error = CacheError::of_lowering(error);
+        cache.counts.lookups.of_thread().missed();
+        cache.counts.failed.add(1);
+        if let Some(memory) = &cache.config().failures {
+            cache.failures.remember(key, &error, memory, Instant::now());
+        }
+        task.land(Err(error.clone()));
+        drop(running);
+        cache.notify(Event::Failed { key: &key, error: &error });
+        error
+    }
+
+    /// The time since the caller became the leader.
+    pub fn elapsed(&self) -> Duration {
+        self.task.started.elapsed()
+    }
+}
+
+impl<K: Copy + Eq + Hash, V, S: BuildHasher> TaskLead<'_, K, V, S> {
+    fn land(&mut self, result: Result<V, CacheError>) {
+        if let Some(leader) = self.leader.take() {
+            leader.land(result);
         }
     }
 }
 
-/// Counts a making that panics.
-pub(crate) struct Unwinds<'c> {
-    counts: &'c Counts,
-    before: bool,
-}
-
-impl<'c> Unwinds<'c> {
-    pub(crate) fn new(counts: &'c Counts) -> Self {
-        Self { counts, before: std::thread::panicking() }
-    }
-}
-
-impl Drop for Unwinds<'_> {
+impl<K: Copy + Eq + Hash, V, S: BuildHasher> Drop for TaskLead<'_, K, V, S> {
     fn drop(&mut self) {
-        if std::thread::panicking() && !self.before {
-            self.counts.lookups.of_thread().missed();
-            self.counts.failed.add(1);
+        let unwinds = self.was_unwinding == Some(false) && std::thread::panicking();
+        if unwinds && self.leader.is_some() {
+            self.cache.counts.lookups.of_thread().missed();
+            self.cache.counts.failed.add(1);
+            self.land(Err(CacheError::Panicked));
         }
-    }
-}
-
-/// A lowering's own error as the cache's. What the cache said to a request within the lowering,
-/// and the lowering passed on, stays as it was.
-pub(crate) fn lowering_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> CacheError {
-    match error.into().downcast::<CacheError>() {
-        Ok(own) => *own,
-        Err(error) => CacheError::Lowering(Arc::new(error)),
     }
 }

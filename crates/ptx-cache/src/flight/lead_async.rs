@@ -1,14 +1,14 @@
-//! Requests of async tasks, on any runtime or none.
+//! Async tasks that ask for a missing key, on any runtime or none.
 
 use std::error::Error;
 use std::future::poll_fn;
 use std::hash::{BuildHasher, Hash};
 use std::pin::pin;
-use std::time::Instant;
 
-use crate::flight::{End, Flight, Joined};
-use crate::make::{Unwinds, lowering_error};
-use crate::{Cache, CacheError, Made, Origin, Served, Weigh};
+use super::flights::Joined;
+use super::lead::{Entered, TaskLead};
+use crate::cache::Cache;
+use crate::{CacheError, Computed, Served, Source, Weigh};
 
 impl<K, V, S> Cache<K, V, S>
 where
@@ -16,80 +16,89 @@ where
     V: Weigh + Clone + Send + Sync + 'static,
     S: BuildHasher + Clone,
 {
-    /// [`get_or_make`](Self::get_or_make) for async tasks: `make` is polled as part of this
-    /// request, and who waits for it holds no thread.
+    /// [`enter`](Self::enter) for async tasks: it waits for another leader without a thread.
     ///
-    /// Tasks and threads wait for each other's makings alike. A request may be dropped at any
-    /// time: if it was making the value, one of those who wait takes over with its own `make`.
-    /// A thread that waits, with [`get_or_make`](Self::get_or_make), for a making that only this
-    /// same thread would poll waits for ever: tasks should use this call. So does a task that holds
-    /// a request which makes, polls it no more, and awaits another for the same key.
+    /// Tasks and threads wait for each other's computations. The future may be dropped at any
+    /// time. A thread that waits, with [`enter`](Self::enter), for a computation that only this
+    /// thread would poll waits for ever: tasks should use this call. So does a task that holds a
+    /// request which leads, does not poll it, and awaits another request for the same key.
     ///
     /// # Errors
     ///
-    /// See [`get_or_make`](Self::get_or_make).
+    /// See [`enter`](Self::enter).
+    pub async fn enter_async(
+        &self,
+        key: K,
+    ) -> Result<Entered<V, TaskLead<'_, K, V, S>>, CacheError> {
+        if let Some(value) = self.resident(&key) {
+            return Ok(Entered::Served(Served { value, source: Source::Memory }));
+        }
+        loop {
+            let flight = match self.join(key)? {
+                Joined::Published(value) => {
+                    return Ok(Entered::Served(Served { value, source: Source::Memory }));
+                }
+                Joined::Leading(leader) => {
+                    return Ok(Entered::Lead(TaskLead::new(self, key, leader)));
+                }
+                Joined::Waiting(flight) => flight,
+            };
+            let waits = self.counts.one_waits();
+            let ending = flight.wait_async().await;
+            drop(waits);
+            if let Some(shared) = self.shared(ending) {
+                return shared.map(Entered::Served);
+            }
+        }
+    }
+
+    /// [`get_or_compute`](Self::get_or_compute) for async tasks: `compute` is polled as part of
+    /// this request. If the request is dropped while it computes, a waiter computes in its place.
+    ///
+    /// # Errors
+    ///
+    /// See [`get_or_compute`](Self::get_or_compute).
     ///
     /// # Panics
     ///
-    /// Where `make` does, in this task alone.
-    pub async fn get_or_make_async<F, E>(
+    /// Where `compute` does, in this task alone.
+    pub async fn get_or_compute_async<F, E>(
         &self,
         key: K,
-        make: impl FnOnce() -> F,
+        compute: impl FnOnce() -> F,
     ) -> Result<Served<V>, CacheError>
     where
-        F: Future<Output = Result<Made<V>, E>>,
+        F: Future<Output = Result<Computed<V>, E>>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        let make = || async { make().await.map_err(lowering_error) };
-        self.get_or_try_async(key, make).await
-    }
-
-    /// [`get_or_make_async`](Self::get_or_make_async) with an error that is the cache's own.
-    pub(crate) async fn get_or_try_async<F>(
-        &self,
-        key: K,
-        make: impl FnOnce() -> F,
-    ) -> Result<Served<V>, CacheError>
-    where
-        F: Future<Output = Result<Made<V>, CacheError>>,
-    {
-        if let Some(value) = self.resident(&key) {
-            return Ok(Served { value, origin: Origin::Memory });
+        match self.enter_async(key).await? {
+            Entered::Served(served) => Ok(served),
+            Entered::Lead(mut lead) => match lead.run(async { compute().await }).await {
+                Ok(computed) => Ok(lead.here().publish(computed)),
+                Err(error) => Err(lead.here().fail(error)),
+            },
         }
-        let mut leading = loop {
-            match self.join(key)? {
-                Joined::Published(value) => return Ok(Served { value, origin: Origin::Memory }),
-                Joined::Waiting(flight) => {
-                    let waits = self.counts.one_waits();
-                    let end = end_of(&flight).await;
-                    drop(waits);
-                    if let Some(served) = self.waited(end) {
-                        return served;
-                    }
-                }
-                Joined::Leading(leading) => break leading,
-            }
-        };
-        let started = Instant::now();
-        let mut making = pin!(make());
-        let result = poll_fn(|context| {
-            let running = leading.run();
-            let unwinds = Unwinds::new(&self.counts);
-            let polled = making.as_mut().poll(context);
-            drop(unwinds);
-            leading.pause(running);
-            polled
-        })
-        .await;
-        let running = leading.run();
-        self.finish(key, leading, running, result, started.elapsed())
     }
 }
 
-async fn end_of<V: Clone>(flight: &Flight<V>) -> Result<End<V>, CacheError> {
-    let _waiting = flight.enter()?;
-    Ok(flight.park().await)
+impl<K, V, S> TaskLead<'_, K, V, S>
+where
+    K: Copy + Eq + Hash + Send + Sync + 'static,
+    V: Weigh + Clone + Send + Sync + 'static,
+    S: BuildHasher + Clone,
+{
+    /// Polls the computation, or a part of it. A request that it makes belongs to it, so that
+    /// waiting that could never end is an error.
+    pub async fn run<F: Future>(&mut self, computation: F) -> F::Output {
+        let mut computation = pin!(computation);
+        poll_fn(|context| {
+            let running = self.resume();
+            let polled = computation.as_mut().poll(context);
+            self.pause(running);
+            polled
+        })
+        .await
+    }
 }
 
 #[cfg(test)]

@@ -1,35 +1,35 @@
-//! Who waits for whom, over all caches of the process, so that a circle of waiters is an error
-//! and not a hang.
+//! Who waits for whom, over all caches of the process. A circle of waiters is an error, not a hang.
 //!
-//! A [`Lead`] is one making of one value. A request that is made within a making, by the thread or
-//! the async task that runs it, belongs to that lead, and through it to the lead that the making
-//! was itself requested in, and so on outwards. While such a request waits for a flight, all leads
-//! that it belongs to stand still. So a wait for a flight can never end if, from that flight's
-//! lead, following "a request that belongs to this lead waits for that one" leads to a lead that
-//! the new request belongs to. Such a wait is refused.
+//! A [`Computation`] computes one value. A request that the thread or task makes while it runs a
+//! computation belongs to this computation, and also to the one in which the computation was
+//! requested, and so on outwards. While the request waits for a flight, all computations that it
+//! belongs to stand still. So a wait can never end if a chain of waits leads from the flight's
+//! computation back to one that the request belongs to. Such a wait is refused.
 //!
-//! A request that belongs to no lead holds nobody up, is not entered, and takes no lock here. Work
-//! that a making hands to other threads or tasks, and then awaits, is not seen to belong to it.
+//! A request that belongs to no computation holds nobody up. It is not recorded and takes no lock
+//! here. Work that a computation hands to other threads or tasks, and then awaits, is not seen to
+//! belong to it.
 
 use std::cell::RefCell;
 use std::iter::successors;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::sync::{Mutex, lock, thread_local};
 
-/// One making of one value, told apart from every other by its address.
+/// The computation of one value. Its address is its identity.
 #[derive(Debug)]
-pub(crate) struct Lead {
-    /// The lead that this making was requested in.
-    within: Option<Arc<Lead>>,
+pub(crate) struct Computation {
+    /// The computation that this one was requested in.
+    within: Option<Arc<Computation>>,
 }
 
 /// Why a request may not wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It belongs to the lead that it would wait for.
+    /// It belongs to the computation that it would wait for.
     Reentry,
-    /// That lead waits, over others or directly, for one that the request belongs to.
+    /// That computation waits, directly or over others, for one that the request belongs to.
     Deadlock,
 }
 
@@ -37,51 +37,64 @@ pub(crate) enum Refusal {
 #[derive(Debug)]
 pub(crate) struct Waiting<'g> {
     graph: &'g WaitGraph,
-    /// The lead that the request belongs to, and the one it waits for; none if it is not entered.
-    wait: Option<(Arc<Lead>, Arc<Lead>)>,
+    /// The computation that the request belongs to, and the one it waits for. None if not recorded.
+    wait: Option<(Arc<Computation>, Arc<Computation>)>,
 }
 
-/// The waits of a process that hold leads up.
+/// The recorded waits of a process.
 #[derive(Debug)]
 pub(crate) struct WaitGraph {
-    waits: Mutex<Vec<(Arc<Lead>, Arc<Lead>)>>,
+    waits: Mutex<Vec<(Arc<Computation>, Arc<Computation>)>>,
 }
 
-/// The making runs in this thread until this is dropped.
+/// The computation runs in this thread until this is dropped.
+///
+/// Not `Send`: it restores what ran in its thread before.
+#[derive(Debug)]
 pub(crate) struct Running {
-    before: Option<Arc<Lead>>,
+    before: Option<Arc<Computation>>,
+    of_thread: PhantomData<*const ()>,
+}
+
+impl Running {
+    /// Says that `computation` runs in the calling thread; without one, that what ran goes on.
+    pub(crate) fn within(computation: Option<&Arc<Computation>>) -> Self {
+        let computation = computation.cloned().or_else(Computation::running);
+        Self { before: replace_running(computation), of_thread: PhantomData }
+    }
 }
 
 thread_local! {
-    /// The innermost making that runs in this thread.
+    /// The innermost computation that runs in this thread.
     #[cfg_attr(not(loom), expect(clippy::missing_const_for_thread_local, reason = "loom has none"))]
-    static RUNNING: RefCell<Option<Arc<Lead>>> = RefCell::new(None);
+    static RUNNING: RefCell<Option<Arc<Computation>>> = RefCell::new(None);
 }
 
-impl Lead {
-    /// A new making, requested where the calling thread stands.
+impl Computation {
+    /// A new computation, requested by the one that runs in this thread.
     pub(crate) fn begin() -> Arc<Self> {
         Arc::new(Self { within: Self::running() })
     }
 
-    /// The innermost making that runs in this thread. None in a thread that is being torn down,
+    /// The innermost computation that runs in this thread. None in a thread that is being torn down,
     /// which makes nothing more.
     pub(crate) fn running() -> Option<Arc<Self>> {
         RUNNING.try_with(|running| running.borrow().clone()).ok().flatten()
     }
 
-    /// Says that this making runs in the calling thread from now on.
+    /// Says that this computation runs in the calling thread until the returned value is dropped.
     pub(crate) fn run(self: &Arc<Self>) -> Running {
-        Running { before: replace_running(Some(Arc::clone(self))) }
+        Running::within(Some(self))
     }
 
     fn belongs_to(self: &Arc<Self>, other: &Arc<Self>) -> bool {
-        successors(Some(self), |lead| lead.within.as_ref()).any(|lead| Arc::ptr_eq(lead, other))
+        successors(Some(self), |computation| computation.within.as_ref())
+            .any(|computation| Arc::ptr_eq(computation, other))
     }
 }
 
-fn replace_running(lead: Option<Arc<Lead>>) -> Option<Arc<Lead>> {
-    RUNNING.try_with(|running| running.replace(lead)).ok().flatten()
+fn replace_running(computation: Option<Arc<Computation>>) -> Option<Arc<Computation>> {
+    RUNNING.try_with(|running| running.replace(computation)).ok().flatten()
 }
 
 impl Drop for Running {
@@ -116,32 +129,32 @@ impl WaitGraph {
         &GRAPH
     }
 
-    /// Enters that a request which belongs to `request` waits for `lead`, unless that wait could
+    /// Records that a request which belongs to `request` waits for `computation`, unless that wait could
     /// never end.
     pub(crate) fn wait(
         &self,
-        request: Option<Arc<Lead>>,
-        lead: &Arc<Lead>,
+        request: Option<Arc<Computation>>,
+        computation: &Arc<Computation>,
     ) -> Result<Waiting<'_>, Refusal> {
         let Some(request) = request else { return Ok(Waiting { graph: self, wait: None }) };
-        if request.belongs_to(lead) {
+        if request.belongs_to(computation) {
             return Err(Refusal::Reentry);
         }
         let mut waits = lock(&self.waits);
-        let mut reached = vec![lead];
+        let mut reached = vec![computation];
         let mut next = 0;
-        while let Some(lead) = reached.get(next).copied() {
-            if request.belongs_to(lead) {
+        while let Some(computation) = reached.get(next).copied() {
+            if request.belongs_to(computation) {
                 return Err(Refusal::Deadlock);
             }
-            for (_, awaited) in waits.iter().filter(|(waiter, _)| waiter.belongs_to(lead)) {
+            for (_, awaited) in waits.iter().filter(|(waiter, _)| waiter.belongs_to(computation)) {
                 if !reached.iter().any(|known| Arc::ptr_eq(known, awaited)) {
                     reached.push(awaited);
                 }
             }
             next += 1;
         }
-        let wait = (request, Arc::clone(lead));
+        let wait = (request, Arc::clone(computation));
         waits.push(wait.clone());
         Ok(Waiting { graph: self, wait: Some(wait) })
     }
@@ -149,12 +162,12 @@ impl WaitGraph {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let Some((request, lead)) = &self.wait else { return };
+        let Some((request, computation)) = &self.wait else { return };
         let mut waits = lock(&self.graph.waits);
-        let same = |wait: &(Arc<Lead>, Arc<Lead>)| {
-            Arc::ptr_eq(&wait.0, request) && Arc::ptr_eq(&wait.1, lead)
+        let same = |wait: &(Arc<Computation>, Arc<Computation>)| {
+            Arc::ptr_eq(&wait.0, request) && Arc::ptr_eq(&wait.1, computation)
         };
-        // Several requests of one lead may wait for the same flight: one of them goes.
+        // Several requests of one computation may wait for the same flight: one of them goes.
         if let Some(position) = waits.iter().position(same) {
             waits.swap_remove(position);
         }
@@ -166,14 +179,14 @@ impl Drop for Waiting<'_> {
 mod tests {
     use super::*;
 
-    fn within(lead: &Arc<Lead>) -> Arc<Lead> {
-        Arc::new(Lead { within: Some(Arc::clone(lead)) })
+    fn within(computation: &Arc<Computation>) -> Arc<Computation> {
+        Arc::new(Computation { within: Some(Arc::clone(computation)) })
     }
 
     #[test]
     fn waiting_for_a_making_from_within_it_is_reentry() {
         let graph = WaitGraph::new();
-        let outer = Lead::begin();
+        let outer = Computation::begin();
         let inner = within(&within(&outer));
         assert_eq!(graph.wait(Some(outer.clone()), &outer).unwrap_err(), Refusal::Reentry);
         assert_eq!(graph.wait(Some(inner), &outer).unwrap_err(), Refusal::Reentry);
@@ -182,19 +195,19 @@ mod tests {
     #[test]
     fn the_wait_that_closes_a_circle_is_refused_and_none_before_it() {
         let graph = WaitGraph::new();
-        let (one, two, three) = (Lead::begin(), Lead::begin(), Lead::begin());
+        let (one, two, three) = (Computation::begin(), Computation::begin(), Computation::begin());
         let _first = graph.wait(Some(one.clone()), &two).unwrap();
         let _second = graph.wait(Some(two), &three).unwrap();
         assert_eq!(graph.wait(Some(three.clone()), &one).unwrap_err(), Refusal::Deadlock);
         assert_eq!(graph.wait(Some(within(&three)), &one).unwrap_err(), Refusal::Deadlock);
         assert!(graph.wait(None, &one).is_ok());
-        assert!(graph.wait(Some(Lead::begin()), &one).is_ok());
+        assert!(graph.wait(Some(Computation::begin()), &one).is_ok());
     }
 
     #[test]
     fn a_circle_is_seen_through_the_makings_that_a_waiter_is_within() {
         let graph = WaitGraph::new();
-        let (one, two) = (Lead::begin(), Lead::begin());
+        let (one, two) = (Computation::begin(), Computation::begin());
         let _deep = graph.wait(Some(within(&within(&one))), &two).unwrap();
         assert_eq!(graph.wait(Some(within(&two)), &one).unwrap_err(), Refusal::Deadlock);
     }
@@ -202,7 +215,7 @@ mod tests {
     #[test]
     fn siblings_of_one_making_may_wait_for_each_other() {
         let graph = WaitGraph::new();
-        let outer = Lead::begin();
+        let outer = Computation::begin();
         let sibling = within(&outer);
         assert!(graph.wait(Some(outer), &sibling).is_ok());
     }
@@ -210,7 +223,7 @@ mod tests {
     #[test]
     fn a_wait_that_ended_closes_no_circle() {
         let graph = WaitGraph::new();
-        let (one, two) = (Lead::begin(), Lead::begin());
+        let (one, two) = (Computation::begin(), Computation::begin());
         let first = graph.wait(Some(one.clone()), &two).unwrap();
         let again = graph.wait(Some(one.clone()), &two).unwrap();
         drop(first);
@@ -221,9 +234,10 @@ mod tests {
 
     #[test]
     fn the_running_making_is_the_innermost_and_only_in_its_thread() {
-        let (outer, inner) = (Lead::begin(), Lead::begin());
-        let is_running =
-            |lead: &Arc<Lead>| Lead::running().is_some_and(|it| Arc::ptr_eq(&it, lead));
+        let (outer, inner) = (Computation::begin(), Computation::begin());
+        let is_running = |computation: &Arc<Computation>| {
+            Computation::running().is_some_and(|it| Arc::ptr_eq(&it, computation))
+        };
         let _outer = outer.run();
         {
             let _inner = inner.run();
@@ -231,7 +245,7 @@ mod tests {
         }
         assert!(is_running(&outer));
         std::thread::scope(|scope| {
-            scope.spawn(|| assert!(Lead::running().is_none()));
+            scope.spawn(|| assert!(Computation::running().is_none()));
         });
     }
 }

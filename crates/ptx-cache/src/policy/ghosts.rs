@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
+use super::usage::Usage;
 use crate::sync::{AtomicU64, Ordering};
-use crate::policy::Usage;
 
 /// Words that are remembered, of eight bytes each: 128 KiB.
 const SLOTS: usize = if cfg!(loom) { 4 } else { 1 << 14 };

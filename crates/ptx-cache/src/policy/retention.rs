@@ -1,24 +1,23 @@
-//! Who stays when the budget is full.
+//! Which entries stay when the budget is full?
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ptx_eviction::{Curve, Entry, Retainer, Size};
 
-use crate::Budget;
-use crate::clock::TICKS_TO_A_TURNOVER;
+use super::clock::TICKS_TO_A_TURNOVER;
 
 /// A resident entry, as retention sees it.
 ///
 /// Time is counted in ticks: a tick is a number of insertions, a fraction of a turnover.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
-    /// What it weighs, in bytes.
+    /// Its bytes, as [`Weigh`](crate::Weigh) counts them.
     pub bytes: u64,
     /// Ticks since the last use.
     pub idle: u32,
-    /// Ticks between the last two ticks in which it was used, and between the two before, also where
-    /// it was retired meanwhile. Zero where there were none.
+    /// Ticks between the last two ticks in which it was used, and between the two before, also if it
+    /// was evicted meanwhile. Zero where there were none.
     pub gaps: [u32; 2],
     /// What the next miss would cost.
     pub cost: Duration,
@@ -26,22 +25,21 @@ pub struct Candidate {
     pub family: u32,
 }
 
-/// Chooses which entries go.
+/// Chooses victims.
 ///
-/// Called by an insertion that meets a full budget, under a lock that other insertions which need
-/// room wait for, and no hit. It must not call the cache.
+/// An insertion that meets a full budget calls it, under a lock for which other insertions that need
+/// room wait, and no hit. It must not call the cache.
 pub trait Retention: Send + Sync + 'static {
-    /// The positions in `candidates` of those that are to go, the first to go first, such that the
-    /// others are within `budget`. Positions that are out of range or named twice are passed over.
+    /// Returns the positions of the victims in `candidates`, the first victim first, such that the
+    /// other candidates fit `budget`. The cache skips positions that are out of range or named twice.
     ///
-    /// The cache retires from the front, as room is needed, until what it was given is used up;
-    /// an entry that was used since is passed over. Where these are too few, it retires those that
-    /// come last in `candidates`.
-    fn leaving(&self, candidates: &[Candidate], budget: Budget) -> Vec<usize>;
+    /// The cache evicts from the front, as it needs room, and skips victims that were used since.
+    /// If they are too few, it evicts the last of `candidates`.
+    fn victims(&self, candidates: &[Candidate], budget: Size) -> Vec<usize>;
 
-    /// What `candidate` alone is worth, as the last choice has it. A newcomer that
-    /// is weighed is kept if it is worth more than the sum of those that would have to go for it, by a
-    /// margin that the cache learns from what became of those it refused.
+    /// Returns what `candidate` alone is worth, by the measure of the last choice. A newcomer that is
+    /// judged is kept if it is worth more than all its victims, by a margin that the cache learns
+    /// from what happened to newcomers that it refused.
     fn worth(&self, candidate: &Candidate) -> f64;
 }
 
@@ -54,9 +52,9 @@ pub trait Retention: Send + Sync + 'static {
 /// used once half are expected back, after the mean gap of the others. In a loop that is longer than the cache
 /// incumbents and newcomers have the same gaps: cost and bytes decide, and equals stay.
 ///
-/// The worth of a family grows as the square root of what its variants add, as long as these were
-/// asked for once each: a program that is made in ever more variants does not take the place of
-/// others. A variant that was used again is judged by its own uses. The choice is the submodular
+/// The worth of a family grows as the square root of what its variants add, as long as each was
+/// asked for once: a program with ever more variants does not take the place of others. A variant
+/// that was used again is judged by its own uses. The choice is the submodular
 /// maximisation of `ptx-eviction`'s [`Retainer`]: exact for few entries, density greedy with the
 /// best singleton for many.
 pub struct FamilyRetention {
@@ -85,7 +83,7 @@ impl FamilyRetention {
 }
 
 impl Retention for FamilyRetention {
-    fn leaving(&self, candidates: &[Candidate], budget: Budget) -> Vec<usize> {
+    fn victims(&self, candidates: &[Candidate], budget: Size) -> Vec<usize> {
         let mut working = self.working.lock().unwrap_or_else(PoisonError::into_inner);
         working.mean_gap = mean_gap(candidates);
         let Working { retainer, entries, mean_gap } = &mut *working;
@@ -98,22 +96,22 @@ impl Retention for FamilyRetention {
         }));
         let budget = Size { entries: budget.entries, bytes: budget.bytes };
         let mut stays = vec![false; candidates.len()];
-        // Worths are finite and not negative, so the solver has nothing to refuse. If it did, all
-        // would be listed to go, the least dense first.
+        // Worths are finite and not negative, so the retainer refuses nothing. If it did, all would
+        // be victims, the least dense first.
         if let Ok(kept) = retainer.retain(entries, budget) {
             kept.entries.iter().for_each(|&position| stays[position] = true);
         }
-        let mut leaving: Vec<usize> =
+        let mut victims: Vec<usize> =
             (0..candidates.len()).filter(|&position| !stays[position]).collect();
         let density = |position: usize| {
             #[expect(clippy::cast_precision_loss, reason = "ranks")]
             let bytes = entries[position].bytes.max(1) as f64;
             entries[position].worth / bytes
         };
-        leaving.sort_unstable_by(|&left, &right| {
+        victims.sort_unstable_by(|&left, &right| {
             density(left).total_cmp(&density(right)).then(right.cmp(&left))
         });
-        leaving
+        victims
     }
 
     fn worth(&self, candidate: &Candidate) -> f64 {
@@ -122,7 +120,7 @@ impl Retention for FamilyRetention {
     }
 }
 
-/// The share of what was used once that is taken to be used again.
+/// The share of entries used once that are expected to be used again.
 const SHARE_USED_AGAIN: f64 = 0.5;
 
 /// The mean of the last gaps that are known; where none is, one turnover.
@@ -148,18 +146,18 @@ fn expected_wait(candidate: &Candidate, unknown_gap: f64) -> f64 {
     if idle <= short { (short * long).sqrt() } else { long.max(idle) }
 }
 
-/// Whether there was a use after the one that it was made for.
+/// Returns true if it was used after the request that computed it.
 fn was_used_again(candidate: &Candidate) -> bool {
     candidate.gaps[0] > 0
 }
 
-/// What the candidate is discounted with. A variant that is itself used again and again does not
-/// stand in for its siblings: it is a family of its own.
+/// The family that discounts the candidate. A variant that is used again and again does not stand
+/// in for its siblings: it is alone in its family.
 fn family(candidate: &Candidate, position: u64) -> u64 {
     if was_used_again(candidate) { 1 << 32 | position } else { candidate.family.into() }
 }
 
-/// What is lost each tick while it is away, in seconds.
+/// What each tick without it costs, in seconds.
 fn worth(candidate: &Candidate, unknown_gap: f64) -> f64 {
     // A lowering too fast to measure still has some worth, or it could never be told from others.
     let cost = candidate.cost.as_secs_f64().max(1e-6);

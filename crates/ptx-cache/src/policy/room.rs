@@ -1,80 +1,42 @@
-//! Making room: the insertion that meets a full budget chooses who is to go, and retires as many of
-//! them as it needs; the next ones go on from there.
+//! How does an insertion into a full cache get room?
 //!
-//! The choice looks ahead to the low water, so that it is paid for once in many insertions, but what
-//! it found stays resident until room is needed: a cache stays as full as its budget allows. An
-//! entry that is used meanwhile is passed over. A newcomer that was retired before and asked for again
-//! is served and not kept if it is worth no more than what would have to go for it: a loop that is
-//! longer than the cache does not wash through it.
+//! 1. It [selects](Cache::select) victims from the queue until the newcomer fits. If the queue is
+//!    empty or old, it [chooses](Cache::choose) a new one.
+//! 2. It [judges](Cache::is_worth) the newcomer: one that was evicted before and came back must be
+//!    worth more than its victims. So a loop that is longer than the cache does not wash through.
+//! 3. It evicts the victims, or puts them back.
 //!
-//! Hits go on meanwhile, and so do lowerings of other keys; only insertions that need room wait.
+//! A choice looks ahead to the low water, so that many insertions share its cost. Its victims stay
+//! resident until room is needed: a cache stays as full as its budget allows. A victim that is used
+//! meanwhile is saved.
+//!
+//! Hits go on meanwhile, and so do lowerings of other keys. Only insertions that need room wait.
 
 use std::hash::{BuildHasher, Hash};
-use std::time::Duration;
 
 use crossbeam_epoch::{Guard, pin};
+use ptx_store::Size;
 
-use crate::clock::TICKS_TO_A_TURNOVER;
-use crate::refusals::Refusals;
+use super::clock::TICKS_TO_A_TURNOVER;
+use super::retention::{Candidate, Retention};
+use super::victims::{Newcomer, Victim, VictimQueue};
+use crate::accounting::countable;
+use crate::cache::Cache;
+use crate::sync::lock;
 use crate::table::Slot;
-use crate::sync::{AtomicU64, Ordering, lock};
-use crate::{Budget, Cache, Candidate, Config, Event, Resident, Retention, Weigh};
+use crate::{Config, Event, Weigh};
 
-/// Ticks after which it is chosen anew who is to go.
+/// The number of ticks that a choice lasts.
 const CHOICE_LASTS: u32 = TICKS_TO_A_TURNOVER / 2;
 
-/// What exceeds the byte budget's part in this many does not wait in a thread's bag.
+/// A value that exceeds this part of the byte budget does not wait in a thread's bag.
 const LARGE_SHARE: u64 = 4096;
 
-/// Who was chosen to go.
-pub(crate) struct Leaving<K> {
-    /// The next one to go comes last.
-    queue: Vec<Judged<K>>,
-    chosen_at: u32,
-    refusals: Refusals<Judged<K>>,
-}
-
-/// An entry that asks for room.
-pub(crate) struct Newcomer {
-    /// Its key's.
-    pub(crate) hash: u64,
-    pub(crate) entry: Candidate,
-    /// What it adds to what is resident: less than itself where it takes another's place.
-    pub(crate) adds: Resident,
-}
-
-/// An entry that would go for a newcomer.
-struct Going<K> {
-    judged: Judged<K>,
-    bytes: u64,
+/// A victim as it is now.
+struct Selected<K> {
+    victim: Victim<K>,
+    size: Size,
     worth: f64,
-}
-
-/// An entry as it was when it was chosen.
-#[derive(Clone, Copy)]
-struct Judged<K> {
-    key: K,
-    usage: u32,
-}
-
-impl<K> Judged<K> {
-    /// Whether the entry, which is at `slot` now, was used since.
-    fn was_used<V>(&self, slot: &Slot<K, V>) -> bool {
-        slot.usage.word() != self.usage
-    }
-}
-
-impl<K> Default for Leaving<K> {
-    fn default() -> Self {
-        Self { queue: Vec::new(), chosen_at: 0, refusals: Refusals::default() }
-    }
-}
-
-impl<K> Leaving<K> {
-    /// Forgets a choice that was made under other settings.
-    pub(crate) fn forget(&mut self) {
-        self.queue.clear();
-    }
 }
 
 impl<K, V, S> Cache<K, V, S>
@@ -83,159 +45,148 @@ where
     V: Weigh + Clone + Send + Sync + 'static,
     S: BuildHasher + Clone,
 {
-    /// Retires residents until there is room for `newcomer` on top, or, without one, until the
-    /// budget holds those that are left. False if the newcomer is not worth it; nothing was then
-    /// retired.
-    ///
-    /// Listeners hear of what was retired after the lock is released: they may call the cache.
+    /// Evicts entries until `newcomer` fits, or, without one, until the others fit the budget.
+    /// Returns false, and evicts nothing, if the newcomer is not worth its victims.
     pub(crate) fn make_room(&self, newcomer: Option<&Newcomer>) -> bool {
-        let mut heard = Vec::new();
-        let (is_worth_it, retired) = self.retire_for(newcomer, &mut heard);
-        self.let_go(retired);
-        self.tell_evicted(&heard);
-        is_worth_it
+        let evicted = {
+            // Before the lock: a pin may drop what any thread retired, and a drop may call the
+            // cache.
+            let guard = pin();
+            let mut queue = lock(&self.victims);
+            let config = self.config();
+            let budget = countable(config.budget);
+            // The budget that refused the newcomer may have been another.
+            let alone = |newcomer: &Newcomer| Size { entries: 1, bytes: newcomer.entry.bytes };
+            if newcomer.is_some_and(|newcomer| !alone(newcomer).fits(budget)) {
+                return false;
+            }
+            let selected = self.select(&mut queue, &config, newcomer, &guard);
+            if let Some(newcomer) = newcomer
+                && !self.is_worth(&mut queue, &config, newcomer, &selected, &guard)
+            {
+                queue.queue.extend(selected.iter().rev().map(|selected| selected.victim));
+                return false;
+            }
+            let keys = selected.into_iter().map(|selected| selected.victim.key);
+            keys.filter_map(|key| Some((key, self.evict(&key, |_| true, &guard)?))).collect()
+        };
+        self.settle(evicted);
+        true
     }
 
-    fn tell_evicted(&self, retired: &[(K, u64)]) {
-        for &(ref key, bytes) in retired {
-            self.tell(Event::Evicted { key, bytes });
-        }
-    }
-
-    /// Has values of `bytes` that this thread has just retired dropped as soon as no reader may look
-    /// at them, where they are large: in the thread's bag they would wait for 64 of their like.
+    /// Evicts entries for which `may_evict` is true, in the order of the retention, until their
+    /// bytes are at least `bytes`. Returns the size of what was evicted.
     ///
-    /// No lock is held: what is dropped may call the cache.
-    pub(crate) fn let_go(&self, bytes: u64) {
-        if bytes > 0 && bytes > self.budget().bytes / LARGE_SHARE {
-            // The epoch has to pass twice.
-            (0..2).for_each(|_| pin().flush());
+    /// This is for values that hold something else which ran out before the budget did. A value
+    /// drops when no thread looks at it any more.
+    ///
+    /// `may_evict` is called under locks of the cache, and must not call it.
+    pub fn evict_where(&self, bytes: u64, may_evict: impl Fn(&K, &V) -> bool) -> Size {
+        let mut evicted = Vec::new();
+        let mut size = Size::default();
+        {
+            // Before the lock, as in `make_room`.
+            let guard = pin();
+            let _queue = lock(&self.victims);
+            let may_evict = |slot: &Slot<K, V>| may_evict(&slot.key, &slot.value);
+            let residents = self.shards.iter().flat_map(|shard| shard.entries(&guard));
+            let residents: Vec<&Slot<K, V>> = residents.filter(|slot| may_evict(slot)).collect();
+            let candidates: Vec<Candidate> =
+                residents.iter().map(|slot| self.candidate(slot)).collect();
+            let all = candidates.iter().fold(0, |sum: u64, one| sum.saturating_add(one.bytes));
+            let left = Size { bytes: all.saturating_sub(bytes), ..Size::UNBOUNDED };
+            for at in eviction_order(&*self.config().retention, &candidates, left) {
+                if size.bytes >= bytes {
+                    break;
+                }
+                let key = &residents[at].key;
+                if let Some(bytes) = self.evict(key, may_evict, &guard) {
+                    size = size.saturating_add(Size { entries: 1, bytes });
+                    evicted.push((*key, bytes));
+                }
+            }
         }
+        self.collect(u64::MAX);
+        self.settle(evicted);
+        size
     }
 
-    /// Puts the keys and bytes of what was retired into `heard`, if anybody listens. Whether the
-    /// newcomer is worth it, and all bytes that were retired.
-    fn retire_for(&self, newcomer: Option<&Newcomer>, heard: &mut Vec<(K, u64)>) -> (bool, u64) {
-        // Before the lock: a pin may drop what any thread retired, and a drop may call the cache.
-        let guard = pin();
-        let mut leaving = lock(&self.choosing);
-        let config = self.config();
-        let budget = config.budget.countable();
-        // The budget that refused it may have been another.
-        let alone = |newcomer: &Newcomer| Resident { entries: 1, bytes: newcomer.entry.bytes };
-        if newcomer.is_some_and(|newcomer| !budget.holds(alone(newcomer))) {
-            return (false, 0);
+    /// Takes victims from the queue until `newcomer` fits beside the others.
+    fn select(
+        &self,
+        queue: &mut VictimQueue<K>,
+        config: &Config,
+        newcomer: Option<&Newcomer>,
+        guard: &Guard,
+    ) -> Vec<Selected<K>> {
+        let budget = beside(countable(config.budget), newcomer);
+        let mut is_fresh = self.clock.tick().wrapping_sub(queue.chosen_at) >= CHOICE_LASTS;
+        if is_fresh {
+            self.choose(queue, config, newcomer, guard);
         }
-        let mut is_fresh = false;
-        if self.clock.tick().wrapping_sub(leaving.chosen_at) >= CHOICE_LASTS {
-            self.choose(&mut leaving, &config, newcomer, &guard);
-            is_fresh = true;
-        }
-        let retention = &*config.retention;
-        let worth = newcomer.map_or(f64::INFINITY, |newcomer| retention.worth(&newcomer.entry));
-        let budget_beside = beside(budget, newcomer);
-        let mut going: Vec<Going<K>> = Vec::new();
+        let mut selected: Vec<Selected<K>> = Vec::new();
         let mut left = self.accounting.resident();
-        while !budget_beside.holds(left) {
-            let Some(judged) = leaving.queue.pop() else {
+        while !left.fits(budget) {
+            let Some(victim) = queue.queue.pop() else {
                 if is_fresh {
                     break;
                 }
                 is_fresh = true;
-                going.clear();
+                selected.clear();
                 left = self.accounting.resident();
-                self.choose(&mut leaving, &config, newcomer, &guard);
+                self.choose(queue, config, newcomer, guard);
                 continue;
             };
-            // Hits between a choice and its use would undo every choice in turn.
-            let stands = |slot: &&Slot<K, V>| is_fresh || !judged.was_used(slot);
-            let Some(slot) = self.slot(&judged.key, &guard).filter(stands) else {
+            // In a fresh choice a use saves nobody: hits would undo every choice in turn.
+            let stands = |slot: &&Slot<K, V>| is_fresh || !victim.was_used(slot);
+            let Some(slot) = self.slot(&victim.key, guard).filter(stands) else {
                 continue;
             };
             let candidate = self.candidate(slot);
-            left = without(left, candidate.bytes);
-            let worth = retention.worth(&candidate);
-            going.push(Going { judged, bytes: candidate.bytes, worth });
+            let size = Size { entries: 1, bytes: candidate.bytes };
+            left = left.saturating_sub(size);
+            selected.push(Selected { victim, size, worth: config.retention.worth(&candidate) });
         }
-        // What went before a larger one may have room beside it after all, the worthiest first.
-        for at in (0..going.len().saturating_sub(1)).rev() {
-            let kept = with(left, going[at].bytes);
-            if budget_beside.holds(kept) {
+        // After a large victim there may be room again for those before it, the worthiest first.
+        for at in (0..selected.len().saturating_sub(1)).rev() {
+            let kept = left.saturating_add(selected[at].size);
+            if kept.fits(budget) {
                 left = kept;
-                leaving.queue.push(going.remove(at).judged);
+                queue.queue.push(selected.remove(at).victim);
             }
         }
-        // What was never used again is kept on trial, for the burst that may be coming: it is judged
-        // at the next choice. But not at the price of most of what there is.
-        let is_judged = newcomer.is_some_and(|newcomer| {
-            newcomer.entry.gaps[0] > 0 || newcomer.entry.bytes > budget.bytes / 2
-        });
-        let was_used = |incumbent: &Judged<K>| {
-            self.slot(&incumbent.key, &guard).is_some_and(|slot| incumbent.was_used(slot))
+        selected
+    }
+
+    /// Returns true if `newcomer` is worth more than its victims, or need not be. Learns from what
+    /// happened to newcomers that were refused.
+    fn is_worth(
+        &self,
+        queue: &mut VictimQueue<K>,
+        config: &Config,
+        newcomer: &Newcomer,
+        selected: &[Selected<K>],
+        guard: &Guard,
+    ) -> bool {
+        let was_used = |victim: &Victim<K>| {
+            self.slot(&victim.key, guard).is_some_and(|slot| victim.was_used(slot))
         };
-        if let Some(newcomer) = newcomer {
-            leaving.refusals.is_back(newcomer.hash, was_used);
+        queue.refusals.is_back(newcomer.hash, was_used);
+        let Some(first) = selected.first() else { return true };
+        let lost: f64 = selected.iter().map(|selected| selected.worth).sum();
+        // A worth that is no number refuses nobody.
+        let is_refused = newcomer.is_judged(countable(config.budget))
+            && config.retention.worth(&newcomer.entry) <= lost * queue.refusals.margin();
+        if is_refused {
+            queue.refusals.refused(newcomer.hash, first.victim, was_used);
         }
-        let lost: f64 = going.iter().map(|going| going.worth).sum();
-        if let (true, Some(newcomer), Some(first)) = (is_judged, newcomer, going.first())
-            && worth <= lost * leaving.refusals.margin()
-        {
-            leaving.refusals.refused(newcomer.hash, first.judged, was_used);
-            leaving.queue.extend(going.iter().rev().map(|going| going.judged));
-            return (false, 0);
-        }
-        let mut retired = 0_u64;
-        for Going { judged: Judged { key, .. }, .. } in going {
-            let Some(weight) = self.retire(&key, |_| true, &guard) else { continue };
-            retired = retired.saturating_add(weight);
-            if self.is_heard() {
-                heard.push((key, weight));
-            }
-        }
-        (true, retired)
+        !is_refused
     }
 
-    /// Retires entries that `may_go`, those first that the retention would have go first, until
-    /// `bytes` of them are gone; how much that was. For values that hold something else which ran
-    /// out before the budget did. What is retired drops when no thread looks at it any more.
-    ///
-    /// `may_go` is called under locks of the cache, and must not call it. Listeners hear of what was
-    /// retired as they do of what an insertion retires.
-    pub fn shed(&self, bytes: u64, may_go: impl Fn(&K, &V) -> bool) -> Resident {
-        let mut shed = Resident::default();
-        let mut heard = Vec::new();
-        {
-            // Before the lock, as in `retire_for`.
-            let guard = pin();
-            let _choosing = lock(&self.choosing);
-            let may_go = |slot: &Slot<K, V>| may_go(&slot.key, &slot.value);
-            let residents = self.shards.iter().flat_map(|shard| shard.entries(&guard));
-            let residents: Vec<&Slot<K, V>> = residents.filter(|slot| may_go(slot)).collect();
-            let candidates: Vec<Candidate> =
-                residents.iter().map(|slot| self.candidate(slot)).collect();
-            let all = candidates.iter().fold(0, |sum: u64, one| sum.saturating_add(one.bytes));
-            let left = Budget { bytes: all.saturating_sub(bytes), ..Budget::UNBOUNDED };
-            for at in who_leaves(&*self.config().retention, &candidates, left) {
-                if shed.bytes >= bytes {
-                    break;
-                }
-                let key = &residents[at].key;
-                if let Some(weight) = self.retire(key, may_go, &guard) {
-                    shed.entries += 1;
-                    shed.bytes = shed.bytes.saturating_add(weight);
-                    heard.push((*key, weight));
-                }
-            }
-        }
-        self.let_go(u64::MAX);
-        self.tell_evicted(&heard);
-        shed
-    }
-
-    /// Lists who is to go so that the others are within the low water.
+    /// Fills the queue with the victims that must go for the others to fit the low water.
     fn choose(
         &self,
-        leaving: &mut Leaving<K>,
+        queue: &mut VictimQueue<K>,
         config: &Config,
         newcomer: Option<&Newcomer>,
         guard: &Guard,
@@ -245,17 +196,16 @@ where
         let candidates: Vec<Candidate> =
             residents.iter().map(|slot| self.candidate(slot)).collect();
         let low_water = beside(config.low_water(), newcomer);
-        let mut order = who_leaves(&*config.retention, &candidates, low_water);
+        let mut order = eviction_order(&*config.retention, &candidates, low_water);
         if order.len() == candidates.len() {
-            // Few large entries: below the low water there is room for none, within the budget
-            // there may be.
-            let budget = beside(config.budget.countable(), newcomer);
-            order = who_leaves(&*config.retention, &candidates, budget);
+            // Few large entries: the low water has room for none, the budget may have.
+            let budget = beside(countable(config.budget), newcomer);
+            order = eviction_order(&*config.retention, &candidates, budget);
         }
-        let judged = |slot: &&Slot<K, V>| Judged { key: slot.key, usage: slot.usage.word() };
-        leaving.chosen_at = self.clock.tick();
-        leaving.queue.clear();
-        leaving.queue.extend(order.iter().rev().filter_map(|&at| residents.get(at)).map(judged));
+        let victim = |slot: &&Slot<K, V>| Victim { key: slot.key, usage: slot.usage.word() };
+        queue.chosen_at = self.clock.tick();
+        queue.queue.clear();
+        queue.queue.extend(order.iter().rev().filter_map(|&at| residents.get(at)).map(victim));
     }
 
     fn slot<'g>(&'g self, key: &K, guard: &'g Guard) -> Option<&'g Slot<K, V>> {
@@ -276,16 +226,16 @@ where
         }
     }
 
-    /// The bytes of the entry of `key`, if it was still resident, may go, and is now retired.
-    fn retire(
+    /// Evicts the entry of `key` if it is resident and `may_evict` is true. Returns its bytes.
+    fn evict(
         &self,
         key: &K,
-        may_go: impl FnOnce(&Slot<K, V>) -> bool,
+        may_evict: impl FnOnce(&Slot<K, V>) -> bool,
         guard: &Guard,
     ) -> Option<u64> {
         let hash = self.hash(key);
         let shard = &self.shards[self.shard_number(hash)];
-        let slot = shard.remove_if(hash, key, may_go, guard)?;
+        let slot = shard.remove_if(hash, key, may_evict, guard)?;
         let weight = slot.value.weight();
         self.accounting.release(weight);
         self.ghosts.remember(hash, slot.usage.word());
@@ -293,72 +243,56 @@ where
         self.counts.evicted_bytes.add(weight);
         Some(weight)
     }
+
+    /// Drops what was evicted and notifies the listener. No lock is held: both may call the cache.
+    fn settle(&self, evicted: Vec<(K, u64)>) {
+        self.collect(evicted.iter().fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes)));
+        if self.has_listener() {
+            for (key, bytes) in evicted {
+                self.notify(Event::Evicted { key: &key, bytes });
+            }
+        }
+    }
+
+    /// Drops values of `bytes` that this thread has just retired as soon as no reader can see them,
+    /// if they are large. In the thread's bag they would wait for 64 others.
+    ///
+    /// No lock is held: a drop may call the cache.
+    pub(crate) fn collect(&self, bytes: u64) {
+        if bytes > 0 && bytes > self.budget().bytes / LARGE_SHARE {
+            // The epoch has to pass twice.
+            (0..2).for_each(|_| pin().flush());
+        }
+    }
 }
 
-/// The positions of those that leave for the others to be within `budget`, each once, the first to
-/// leave first.
-fn who_leaves(retention: &dyn Retention, candidates: &[Candidate], budget: Budget) -> Vec<usize> {
+/// The positions of the victims that must go for the others to fit `budget`, each once, the first
+/// victim first.
+fn eviction_order(retention: &dyn Retention, candidates: &[Candidate], budget: Size) -> Vec<usize> {
     let mut stays = vec![true; candidates.len()];
-    let mut order = retention.leaving(candidates, budget);
+    let mut order = retention.victims(candidates, budget);
     order.retain(|&position| {
         stays.get_mut(position).is_some_and(|stays| std::mem::replace(stays, false))
     });
-    let staying = || candidates.iter().zip(&stays).filter(|(_, stays)| **stays);
-    let mut held = Resident {
-        entries: staying().count() as u64,
-        bytes: staying().fold(0, |sum, (candidate, _)| sum.saturating_add(candidate.bytes)),
-    };
-    // The retention is a caller's: what it forgot is put right here.
+    let size = |candidate: &Candidate| Size { entries: 1, bytes: candidate.bytes };
+    let staying = candidates.iter().zip(&stays).filter(|(_, stays)| **stays);
+    let mut left = staying.fold(Size::default(), |sum, (one, _)| sum.saturating_add(size(one)));
+    // The retention is a caller's: what it forgot is added here.
     for (position, candidate) in candidates.iter().enumerate().rev() {
-        if budget.holds(held) {
+        if left.fits(budget) {
             break;
         }
         if stays[position] {
             order.push(position);
-            held.entries -= 1;
-            held.bytes = held.bytes.saturating_sub(candidate.bytes);
+            left = left.saturating_sub(size(candidate));
         }
     }
     order
 }
 
-/// What of `budget` is left beside `newcomer`.
-fn beside(budget: Budget, newcomer: Option<&Newcomer>) -> Budget {
-    let adds = newcomer.map_or(Resident::default(), |newcomer| newcomer.adds);
-    Budget {
-        entries: budget.entries.saturating_sub(adds.entries),
-        bytes: budget.bytes.saturating_sub(adds.bytes),
-    }
-}
-
-fn with(resident: Resident, bytes: u64) -> Resident {
-    let Resident { entries, bytes: before } = resident;
-    Resident { entries: entries + 1, bytes: before.saturating_add(bytes) }
-}
-
-fn without(resident: Resident, bytes: u64) -> Resident {
-    let Resident { entries, bytes: before } = resident;
-    Resident { entries: entries.saturating_sub(1), bytes: before.saturating_sub(bytes) }
-}
-
-/// The running mean of loads from a tier beneath, in nanoseconds. Zero before the first.
-#[derive(Debug, Default)]
-pub(crate) struct LoadTime(AtomicU64);
-
-impl LoadTime {
-    pub(crate) fn note(&self, took: Duration) {
-        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).max(1);
-        // Relaxed, and two at once may count as one: an estimate that publishes nothing else.
-        let mean = match self.0.load(Ordering::Relaxed) {
-            0 => took,
-            mean => mean - mean / 16 + took / 16,
-        };
-        self.0.store(mean.max(1), Ordering::Relaxed);
-    }
-
-    fn mean(&self) -> Option<Duration> {
-        Some(self.0.load(Ordering::Relaxed)).filter(|&mean| mean > 0).map(Duration::from_nanos)
-    }
+/// What is left of `budget` beside `newcomer`.
+fn beside(budget: Size, newcomer: Option<&Newcomer>) -> Size {
+    budget.saturating_sub(newcomer.map_or(Size::default(), |newcomer| newcomer.adds))
 }
 
 #[cfg(test)]

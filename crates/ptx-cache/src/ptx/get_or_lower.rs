@@ -1,33 +1,29 @@
-//! A request for a text, through memory, the tiers and the lowering.
+//! A request for a text, from memory to the lowering and back.
 
 use std::error::Error;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ptx_key::PtxKey;
 
-use crate::make::lowering_error;
-use crate::ptx_cache::nanos;
-use crate::tiers::{Claims, Found, Unwritten};
-use crate::{
-    Artifact, CacheError, Event, Lowered, Made, Origin, PtxCache, ServedPtx, Source, WritePolicy,
-};
+use super::ptx_cache::PtxCache;
+use super::tiers::{Find, Found};
+use crate::{CacheError, Computed, Entered, Event, PtxArtifact, Served, Source};
 
 impl PtxCache {
-    /// The text of `key`: from memory, from a tier, from another thread that is lowering it, or
-    /// by `lower`.
+    /// Returns the text of `key`: from memory, from a tier, from another leader, or from `lower`.
     ///
-    /// `lower` runs in this thread, outside every lock, and may ask for other keys. It gives a
-    /// `String`, an `Arc<str>`, or a [`Lowered`] with the trace to keep beside the text.
+    /// `lower` runs in this thread, outside every lock, and may ask for other keys. It returns a
+    /// `String`, an `Arc<str>`, or a [`PtxArtifact`] with attributes and the key's trace.
     ///
-    /// Others who wait for the same text get it as soon as it is there. This call then writes it
-    /// to the tiers that lack it before it returns; where the [`WritePolicy`] makes a failed write an error, they
-    /// wait for that too.
+    /// Others who wait for the same text get it at once. This call then writes it to the tiers
+    /// that lack it, and returns. If the [`WritePolicy`](crate::WritePolicy) makes a failed write
+    /// an error, the others wait for the write too.
     ///
     /// # Errors
     ///
-    /// See [`Cache::get_or_make`](crate::Cache::get_or_make); and [`CacheError::Store`] where a
-    /// tier failed to keep a new artifact and the [`WritePolicy`] says that it must.
+    /// See [`Cache::get_or_compute`](crate::Cache::get_or_compute). [`CacheError::Store`] if a tier
+    /// failed to keep a new artifact and the write policy says that it must.
     ///
     /// # Panics
     ///
@@ -37,90 +33,75 @@ impl PtxCache {
         &self,
         key: &PtxKey,
         lower: impl FnOnce() -> Result<L, E>,
-    ) -> Result<Arc<str>, CacheError>
+    ) -> Result<Served<Arc<PtxArtifact>>, CacheError>
     where
-        L: Into<Lowered>,
+        L: Into<PtxArtifact>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        self.serve(key, lower).map(|served| served.text)
-    }
-
-    /// [`get_or_lower`](Self::get_or_lower), saying where the text came from.
-    ///
-    /// # Errors
-    ///
-    /// The same.
-    ///
-    /// # Panics
-    ///
-    /// Where `lower` does, in this thread alone.
-    #[inline]
-    pub fn serve<L, E>(
-        &self,
-        key: &PtxKey,
-        lower: impl FnOnce() -> Result<L, E>,
-    ) -> Result<ServedPtx, CacheError>
-    where
-        L: Into<Lowered>,
-        E: Into<Box<dyn Error + Send + Sync>>,
-    {
-        let Some(text) = self.memory().resident(key) else {
-            return self.serve_missed(key, lower);
+        let Some(artifact) = self.memory().resident(key) else {
+            return self.load_or_lower(key, lower);
         };
         if self.verification.is_due() {
-            self.verify(key, &text, lower);
+            self.verify(key, &artifact, lower);
         }
-        Ok(ServedPtx { text, source: Source::Memory })
+        Ok(Served { value: artifact, source: Source::Memory })
     }
 
+    /// A request that missed: it enters the flight, asks the tiers, lowers, publishes, and writes to
+    /// the tiers that lack the artifact.
     #[cold]
-    fn serve_missed<L, E>(
+    fn load_or_lower<L, E>(
         &self,
         key: &PtxKey,
         lower: impl FnOnce() -> Result<L, E>,
-    ) -> Result<ServedPtx, CacheError>
+    ) -> Result<Served<Arc<PtxArtifact>>, CacheError>
     where
-        L: Into<Lowered>,
+        L: Into<PtxArtifact>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        let mut lower = Some(lower);
-        let mut source = Source::Lowered;
-        let mut unwritten = None;
-        let served = self.memory().get_or_try(*key, || match self.tiers.find(key) {
-            Ok(found) => {
-                let (made, tier) = self.loaded(key, &found);
-                source = Source::Tier(tier);
-                unwritten = Some(Unwritten::Found(found));
-                Ok(made)
+        let lead = match self.memory().enter_missed(*key)? {
+            Entered::Served(served) => return Ok(served),
+            Entered::Lead(lead) => lead,
+        };
+        let claims = match self.tiers.find(key) {
+            Find::Absent(claims) => claims,
+            Find::Found(found) => {
+                let served = lead.publish(self.loaded(key, &found));
+                self.tiers.fill_above(key, &found);
+                if self.verification.is_due() {
+                    self.verify(key, &served, lower);
+                }
+                return Ok(Served { source: Source::Tier(found.name), ..served });
             }
-            Err(claims) => {
-                let started = Instant::now();
-                let lowered = {
-                    let _span = tracing::debug_span!("lowering", %key).entered();
-                    // Taken here only, and a making runs once.
-                    let lower = lower.take().ok_or(CacheError::Panicked)?;
-                    lower().map_err(lowering_error)?.into()
-                };
-                let artifact = self.lowered(lowered, started);
-                let made = made(&artifact, self.tiers.keeps(&artifact));
-                unwritten = self.written_first(key, artifact, claims)?;
-                Ok(made)
+        };
+        let started = Instant::now();
+        let lowered = {
+            let _span = tracing::debug_span!("lowering", %key).entered();
+            lower()
+        };
+        let artifact = match lowered {
+            Ok(lowered) => self.lowered(lowered.into(), started.elapsed()),
+            Err(error) => {
+                // First, so that the waiter who leads next can claim the key.
+                drop(claims);
+                return Err(lead.fail(error));
             }
-        })?;
-        if let Some(unwritten) = &unwritten {
-            self.tiers.catch_up(key, unwritten);
+        };
+        if self.tiers.must_keep() {
+            if let Err(error) = self.tiers.write(key, &artifact.value) {
+                return Err(lead.fail(error));
+            }
+            return Ok(lead.publish(artifact));
         }
-        if let (Source::Tier(_), Origin::Made) = (&source, served.origin)
-            && self.verification.is_due()
-            && let Some(lower) = lower
-        {
-            self.verify(key, &served.value, lower);
-        }
-        Ok(ServedPtx { text: served.value, source: source_of(served.origin, source) })
+        let served = lead.publish(artifact);
+        // A failure is counted, and is no error.
+        drop(self.tiers.write(key, &served));
+        drop(claims);
+        Ok(served)
     }
 
-    /// Lowers a request that has no key (see `KeyError::Unkeyable`): nothing is looked up,
-    /// nothing is kept, the request is counted.
+    /// Lowers a request that has no key (see `KeyError::Unkeyable`). Nothing is looked up and
+    /// nothing is kept. The request is counted.
     ///
     /// # Errors
     ///
@@ -128,67 +109,38 @@ impl PtxCache {
     pub fn lower_unkeyed<L, E>(
         &self,
         lower: impl FnOnce() -> Result<L, E>,
-    ) -> Result<Arc<str>, CacheError>
+    ) -> Result<PtxArtifact, CacheError>
     where
-        L: Into<Lowered>,
+        L: Into<PtxArtifact>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
         self.counts.unkeyed.add(1);
-        lower().map(|lowered| lowered.into().text).map_err(lowering_error)
+        lower().map(Into::into).map_err(CacheError::of_lowering)
     }
 
-    /// Counts a lowering that began at `started`, and gives what the tiers are to keep of it.
-    pub(crate) fn lowered(&self, lowered: Lowered, started: Instant) -> Artifact {
-        let cost = started.elapsed();
-        self.counts.lowered.add(1);
-        self.counts.paid_nanos.add(nanos(cost));
-        let Lowered { text, family, trace } = lowered;
-        Artifact { text, cost, family, trace }
-    }
-
-    /// Counts what a tier had, and gives what memory is to keep of it, with the tier's name.
-    pub(crate) fn loaded(&self, key: &PtxKey, found: &Found) -> (Made<Arc<str>>, String) {
-        let tier = self.tiers.name(found.tier).to_owned();
-        self.counts.saved_nanos.add(nanos(found.artifact.cost));
-        self.memory().tell(Event::Loaded { key, tier: &tier });
+    /// Counts an artifact that a tier had, and returns what memory keeps of it.
+    pub(super) fn loaded(&self, key: &PtxKey, found: &Found) -> Computed<Arc<PtxArtifact>> {
+        self.counts.saved_nanos.add_time(found.artifact.cost);
+        self.memory().notify(Event::Loaded { key, tier: &found.name });
         if let Some(took) = found.took {
             self.memory().note_load(took);
         }
-        (made(&found.artifact, true), tier)
+        Computed::artifact(found.artifact.clone(), true)
     }
 
-    /// Writes a new artifact to the tiers at once where a failure must reach all who wait, and
-    /// otherwise gives it back, to be written when they have it.
-    ///
-    /// # Errors
-    ///
-    /// See [`Tiers::write`](crate::tiers::Tiers::write).
-    pub(crate) fn written_first(
+    /// Counts a lowering that took this time, and returns what memory keeps of it.
+    pub(super) fn lowered(
         &self,
-        key: &PtxKey,
-        artifact: Artifact,
-        claims: Claims,
-    ) -> Result<Option<Unwritten>, CacheError> {
-        if self.tiers.policy().writes != WritePolicy::Ignore {
-            self.tiers.write(key, &artifact)?;
-            return Ok(None);
+        mut artifact: PtxArtifact,
+        took: Duration,
+    ) -> Computed<Arc<PtxArtifact>> {
+        self.counts.lowered.add(1);
+        self.counts.paid_nanos.add_time(took);
+        if artifact.cost.is_zero() {
+            artifact.cost = took;
         }
-        Ok(Some(Unwritten::New { artifact, _claims: claims }))
-    }
-}
-
-/// What memory keeps of an artifact.
-pub(crate) fn made(artifact: &Artifact, in_lower_tier: bool) -> Made<Arc<str>> {
-    let Artifact { text, cost, family, .. } = artifact;
-    Made { value: Arc::clone(text), cost: Some(*cost), in_lower_tier, family: *family }
-}
-
-/// Where a text came from, which this request would have had from `source`.
-pub(crate) fn source_of(origin: Origin, source: Source) -> Source {
-    match origin {
-        Origin::Memory => Source::Memory,
-        Origin::Coalesced => Source::Coalesced,
-        Origin::Made => source,
+        let in_lower_tier = self.tiers.keeps(&artifact);
+        Computed::artifact(artifact, in_lower_tier)
     }
 }
 

@@ -1,16 +1,17 @@
-//! The cache of PTX text: memory above a stack of tiers above the lowering.
+//! The parts of the PTX cache, and the operations of its owner. Requests are in `get_or_lower.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ptx_key::PtxKey;
 
+use super::tiers::{TierPolicy, TierSnapshot, Tiers};
+use super::verification::Verification;
+use crate::cache::Cache;
 use crate::counters::Count;
-use crate::tiers::Tiers;
-use crate::verification::Verification;
-use crate::{Cache, CacheError, Config, Listener, Made, Snapshot, Store, TierPolicy, TierSnapshot};
+use crate::{CacheError, Computed, Config, Listener, PtxArtifact, Snapshot, Store};
 
-/// PTX text by key: from memory, from the tiers beneath it, or lowered, once for all who ask.
+/// PTX text by key: from memory, from the tiers below it, or lowered, once for all who ask.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -22,12 +23,13 @@ use crate::{Cache, CacheError, Config, Listener, Made, Snapshot, Store, TierPoli
 /// let lower = || Ok::<_, std::fmt::Error>(".version 8.0\n".to_owned());
 /// let first = cache.get_or_lower(&key, lower)?;
 /// let second = cache.get_or_lower(&key, lower)?;
+/// assert_eq!(&*second.payload, ".version 8.0\n");
 /// assert!(Arc::ptr_eq(&first, &second));
 /// assert_eq!(cache.snapshot().lowered, 1);
 /// # Ok::<(), ptx_cache::CacheError>(())
 /// ```
 pub struct PtxCache {
-    memory: Cache<PtxKey, Arc<str>>,
+    memory: Cache<PtxKey, Arc<PtxArtifact>>,
     pub(crate) tiers: Arc<Tiers>,
     pub(crate) verification: Verification,
     pub(crate) counts: LoweringCounts,
@@ -41,11 +43,11 @@ pub(crate) struct LoweringCounts {
     pub(crate) unkeyed: Count,
 }
 
-/// What the cache did, by origin.
+/// What the cache did, by source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PtxSnapshot {
-    /// Memory's own counts. Its `made` are the tiers' hits and `lowered` together.
+    /// Memory's counts. Its `computed` are the tiers' hits and `lowered` together.
     pub memory: Snapshot,
     /// Each tier's counts, fastest first.
     pub tiers: Vec<TierSnapshot>,
@@ -55,14 +57,14 @@ pub struct PtxSnapshot {
     pub unkeyed: u64,
     /// Time that lowerings took.
     pub lowering_paid: Duration,
-    /// Time that the lowerings of artifacts served by tiers had taken when they were paid. What
-    /// memory saved is in `memory`.
+    /// Time that the lowerings had taken of the artifacts that tiers served. What memory saved is in
+    /// `memory`.
     pub lowering_saved_by_tiers: Duration,
     /// Lowerings that were too cheap to be written to the tiers.
     pub not_admitted: u64,
-    /// Hits that were lowered again and compared.
+    /// Hits that were verified: lowered again and compared.
     pub verified: u64,
-    /// Those among them that did not agree with what was served.
+    /// Verified hits that differed from what was served.
     pub disagreed: u64,
 }
 
@@ -75,7 +77,7 @@ impl PtxCache {
     /// A cache above `tiers`, fastest first. A [`WritePolicy`](crate::WritePolicy) is a policy.
     pub fn with_tiers(
         config: Config,
-        tiers: Vec<Arc<dyn Store>>,
+        tiers: Vec<Arc<dyn Store<PtxKey>>>,
         policy: impl Into<TierPolicy>,
     ) -> Self {
         Self {
@@ -86,10 +88,10 @@ impl PtxCache {
         }
     }
 
-    /// The same cache, whose events `listener` hears.
+    /// Notifies `listener` of every event but hits. The first listener stays.
     #[must_use]
     pub fn with_listener(self, listener: Arc<dyn Listener<PtxKey>>) -> Self {
-        self.tiers.with_listener(Arc::clone(&listener));
+        self.tiers.set_listener(Arc::clone(&listener));
         Self { memory: self.memory.with_listener(listener), ..self }
     }
 
@@ -103,27 +105,27 @@ impl PtxCache {
         self.tiers.set_policy(policy.into());
     }
 
-    /// The text of `key`, if it is in memory. Tiers are not asked.
+    /// Returns the artifact of `key` if it is in memory. Tiers are not asked.
     #[inline]
-    pub fn get(&self, key: &PtxKey) -> Option<Arc<str>> {
+    pub fn get(&self, key: &PtxKey) -> Option<Arc<PtxArtifact>> {
         self.memory.get(key)
     }
 
-    /// Keeps a text in memory that was lowered elsewhere; whether it fits. Tiers are not written.
+    /// Keeps an artifact in memory that was lowered elsewhere. Returns true if it is kept. Tiers are
+    /// not written.
     ///
-    /// Nobody knows what it cost, so it is the first to go when room is needed; where that is
-    /// known, give it to [`Cache::insert`] on [`memory`](Self::memory).
-    pub fn insert(&self, key: &PtxKey, text: impl Into<Arc<str>>) -> bool {
-        self.memory.insert(*key, Made::new(text.into()))
+    /// An artifact of unknown cost is evicted first.
+    pub fn insert(&self, key: &PtxKey, artifact: impl Into<PtxArtifact>) -> bool {
+        self.memory.insert(*key, Computed::artifact(artifact.into(), false))
     }
 
-    /// Takes the text of `key` out of memory. Tiers keep theirs: see [`purge`](Self::purge).
-    pub fn remove(&self, key: &PtxKey) -> Option<Arc<str>> {
+    /// Removes the artifact of `key` from memory. Tiers keep theirs: see [`purge`](Self::purge).
+    pub fn remove(&self, key: &PtxKey) -> Option<Arc<PtxArtifact>> {
         self.memory.remove(key)
     }
 
-    /// Takes `key` out of memory and of every tier, for a text that turned out to be wrong.
-    /// Whether any had it.
+    /// Removes `key` from memory and from every tier, for a text that turned out to be wrong.
+    /// Returns true if any had it.
     ///
     /// # Errors
     ///
@@ -133,8 +135,8 @@ impl PtxCache {
         self.tiers.remove(key).map(|removed| removed || resident)
     }
 
-    /// Empties memory and sets all counts to zero. Tiers are shared with others and keep what
-    /// they have.
+    /// Empties memory and sets all counts to zero. Tiers are shared with others, and keep what they
+    /// have.
     pub fn clear(&self) {
         self.memory.clear();
         self.tiers.clear_counts();
@@ -143,8 +145,8 @@ impl PtxCache {
         [lowered, paid_nanos, saved_nanos, unkeyed].into_iter().for_each(Count::clear);
     }
 
-    /// The memory beneath the operations above, for pinned lookups, listing and settings.
-    pub fn memory(&self) -> &Cache<PtxKey, Arc<str>> {
+    /// The cache in memory, for pinned look-ups, listing and settings.
+    pub fn memory(&self) -> &Cache<PtxKey, Arc<PtxArtifact>> {
         &self.memory
     }
 
@@ -162,10 +164,6 @@ impl PtxCache {
             disagreed: self.verification.disagreed(),
         }
     }
-}
-
-pub(crate) fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! The tiers beneath memory: asked from the fastest down, filled from below, written after a
-//! lowering.
+//! The tiers below memory: asked from the fastest down, filled from below, written after a lowering.
 
 use std::error::Error;
 use std::sync::{Arc, OnceLock};
@@ -9,12 +8,12 @@ use arc_swap::ArcSwap;
 use ptx_key::PtxKey;
 
 use crate::counters::Count;
-use crate::{Artifact, CacheError, Claim, Event, Listener, Store, StoreError};
+use crate::{CacheError, Claim, Event, Listener, PtxArtifact, Store, StoreError, Stored};
 
-/// Whose failure to keep a new artifact is the caller's error.
+/// Which tier's failure to keep a new artifact is the caller's error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WritePolicy {
-    /// Nobody's: a failed write is counted and the caller gets its text.
+    /// None: a failed write is counted and the caller gets its text.
     #[default]
     Ignore,
     /// The fastest tier's.
@@ -23,13 +22,13 @@ pub enum WritePolicy {
     All,
 }
 
-/// What is written to the tiers, and whose failure counts.
+/// What is written to the tiers, and which failure counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TierPolicy {
-    /// Whose failure to keep a new artifact is the caller's error.
+    /// Which tier's failure to keep a new artifact is the caller's error.
     pub writes: WritePolicy,
-    /// A lowering that took less is not written to any tier: where lowering again is cheaper than
-    /// looking below, the tiers would only fill up. Zero, the default, writes everything.
+    /// A lowering that took less is written to no tier: lowering again is cheaper than loading. Zero,
+    /// the default, writes everything.
     pub least_cost: Duration,
 }
 
@@ -48,7 +47,8 @@ pub(crate) struct Tiers {
 }
 
 struct Tier {
-    store: Arc<dyn Store>,
+    store: Arc<dyn Store<PtxKey>>,
+    name: Arc<str>,
     counts: TierCounts,
 }
 
@@ -58,6 +58,8 @@ struct TierCounts {
     misses: Count,
     fills: Count,
     writes: Count,
+    present: Count,
+    skipped: Count,
     load_failures: Count,
     write_failures: Count,
     load_nanos: Count,
@@ -65,24 +67,28 @@ struct TierCounts {
 }
 
 /// What one tier did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TierSnapshot {
     /// The tier's name.
-    pub name: String,
-    /// Requests that it served.
+    pub name: Arc<str>,
+    /// Requests that it answered.
     pub hits: u64,
-    /// Requests that it had nothing for.
+    /// Requests that it could not answer.
     pub misses: u64,
-    /// Artifacts of a lower tier that were written to it.
+    /// Artifacts of a lower tier that it wrote.
     pub fills: u64,
-    /// New artifacts that were written to it.
+    /// New artifacts that it wrote.
     pub writes: u64,
-    /// Loads and claims that failed; each went on as a miss.
+    /// Artifacts that it was given and had already.
+    pub present: u64,
+    /// Artifacts that it skipped, because it writes nothing now.
+    pub skipped: u64,
+    /// Loads and claims that failed. Each request went on as with a miss.
     pub load_failures: u64,
     /// Writes that failed.
     pub write_failures: u64,
-    /// Damaged artifacts that it set aside.
+    /// Damaged artifacts that it quarantined.
     pub quarantined: u64,
     /// Time in its loads and claims.
     pub load_time: Duration,
@@ -90,30 +96,37 @@ pub struct TierSnapshot {
     pub write_time: Duration,
 }
 
+/// What the tiers have of a key.
+pub(crate) enum Find {
+    /// The artifact.
+    Found(Found),
+    /// Nothing. The caller lowers, and holds the claims until the tiers have the artifact.
+    Absent(Claims),
+}
+
 /// An artifact that a tier had.
 pub(crate) struct Found {
-    pub(crate) artifact: Artifact,
-    pub(crate) tier: usize,
-    /// What the tier's load took; nothing if another process published it meanwhile.
+    pub(crate) artifact: PtxArtifact,
+    /// The number of the tier.
+    tier: usize,
+    /// The tier's name.
+    pub(crate) name: Arc<str>,
+    /// The time that the load took; `None` if another process published it meanwhile.
     pub(crate) took: Option<Duration>,
 }
 
-/// Claims on a key in every tier that coordinates; released when dropped.
+/// Claims on a key in every tier that coordinates. Other processes wait until they are dropped.
 pub(crate) struct Claims {
     _held: Vec<Box<dyn Send>>,
 }
 
-/// What the tiers are still to get of an artifact that memory has.
-pub(crate) enum Unwritten {
-    /// It is new: every tier is. The claims keep other processes waiting until then.
-    New { artifact: Artifact, _claims: Claims },
-    /// A tier had it: those above that one are.
-    Found(Found),
-}
-
 impl Tiers {
-    pub(crate) fn new(stores: Vec<Arc<dyn Store>>, policy: TierPolicy) -> Self {
-        let tier = |store| Tier { store, counts: TierCounts::default() };
+    pub(crate) fn new(stores: Vec<Arc<dyn Store<PtxKey>>>, policy: TierPolicy) -> Self {
+        let tier = |store: Arc<dyn Store<PtxKey>>| Tier {
+            name: store.name().into(),
+            store,
+            counts: TierCounts::default(),
+        };
         Self {
             stack: stores.into_iter().map(tier).collect(),
             policy: ArcSwap::from_pointee(policy),
@@ -131,8 +144,13 @@ impl Tiers {
         self.policy.store(Arc::new(policy));
     }
 
-    pub(crate) fn policy(&self) -> TierPolicy {
+    fn policy(&self) -> TierPolicy {
         **self.policy.load()
+    }
+
+    /// Returns true if a failed write is the caller's error.
+    pub(crate) fn must_keep(&self) -> bool {
+        self.policy().writes != WritePolicy::Ignore
     }
 
     /// Artifacts that were too cheap to be written.
@@ -140,13 +158,9 @@ impl Tiers {
         self.not_admitted.get()
     }
 
-    /// The first listener stays.
-    pub(crate) fn with_listener(&self, listener: Arc<dyn Listener<PtxKey>>) {
+    /// Notifies `listener` of failures. The first listener stays.
+    pub(crate) fn set_listener(&self, listener: Arc<dyn Listener<PtxKey>>) {
         let _ = self.listener.set(listener);
-    }
-
-    pub(crate) fn name(&self, tier: usize) -> &str {
-        self.stack.get(tier).map_or("", |tier| tier.store.name())
     }
 
     pub(crate) fn snapshots(&self) -> Vec<TierSnapshot> {
@@ -158,15 +172,12 @@ impl Tiers {
         self.not_admitted.clear();
     }
 
-    /// The artifact from the fastest tier that has it; or claims on `key` in every tier that
-    /// coordinates, to be held until the tiers have it.
-    pub(crate) fn find(&self, key: &PtxKey) -> Result<Found, Claims> {
+    /// Returns the artifact from the fastest tier that has it. If none has, claims `key` in every
+    /// tier that coordinates: this waits, for a bounded time, while another process lowers it.
+    pub(crate) fn find(&self, key: &PtxKey) -> Find {
         match self.load(key) {
-            Some(found) => Ok(found),
-            None => match self.claim(key) {
-                Ok(claims) => Err(claims),
-                Err(found) => Ok(found),
-            },
+            Some(found) => Find::Found(found),
+            None => self.claim(key),
         }
     }
 
@@ -174,27 +185,29 @@ impl Tiers {
         self.stack.iter().enumerate().find_map(|(number, tier)| {
             let started = Instant::now();
             let artifact = self.load_from(tier, key)?;
-            Some(Found { artifact, tier: number, took: Some(started.elapsed()) })
+            let (name, took) = (Arc::clone(&tier.name), Some(started.elapsed()));
+            Some(Found { artifact, tier: number, name, took })
         })
     }
 
     /// Claims `key` in every tier, from the fastest down, unless a tier has the artifact by then.
-    fn claim(&self, key: &PtxKey) -> Result<Claims, Found> {
+    fn claim(&self, key: &PtxKey) -> Find {
         let mut held = Vec::new();
         for (number, tier) in self.stack.iter().enumerate() {
             match self.claim_in(tier, key) {
                 Claim::Held(claim) => held.push(claim),
                 Claim::Published(artifact) => {
-                    return Err(Found { artifact, tier: number, took: None });
+                    let name = Arc::clone(&tier.name);
+                    return Find::Found(Found { artifact, tier: number, name, took: None });
                 }
-                Claim::Unheld => {}
+                Claim::NotCoordinated => {}
             }
         }
-        Ok(Claims { _held: held })
+        Find::Absent(Claims { _held: held })
     }
 
-    /// Whether a tier keeps a new artifact once [`write`](Self::write) has given it to all.
-    pub(crate) fn keeps(&self, artifact: &Artifact) -> bool {
+    /// Returns true if a tier will keep a new artifact that [`write`](Self::write) gives to all.
+    pub(crate) fn keeps(&self, artifact: &PtxArtifact) -> bool {
         artifact.cost >= self.policy().least_cost
             && self.stack.iter().any(|tier| tier.store.is_writable())
     }
@@ -204,7 +217,7 @@ impl Tiers {
     /// # Errors
     ///
     /// The first failure that the policy does not ignore, after every tier was tried.
-    pub(crate) fn write(&self, key: &PtxKey, artifact: &Artifact) -> Result<(), CacheError> {
+    pub(crate) fn write(&self, key: &PtxKey, artifact: &PtxArtifact) -> Result<(), CacheError> {
         let policy = self.policy();
         if artifact.cost < policy.least_cost {
             self.not_admitted.add(1);
@@ -221,14 +234,14 @@ impl Tiers {
                 WritePolicy::All => true,
             };
             if counts && outcome.is_ok() {
-                let tier = tier.store.name().to_owned();
+                let tier = Arc::clone(&tier.name);
                 outcome = Err(CacheError::Store { tier, source: Arc::new(source) });
             }
         }
         outcome
     }
 
-    /// Takes `key` out of every tier.
+    /// Removes `key` from every tier. Returns true if one had it.
     ///
     /// # Errors
     ///
@@ -239,7 +252,7 @@ impl Tiers {
             match tier.store.remove(key) {
                 Ok(removed) => outcome = outcome.map(|before| before || removed),
                 Err(source) => {
-                    let tier = tier.store.name().to_owned();
+                    let tier = Arc::clone(&tier.name);
                     outcome =
                         outcome.and(Err(CacheError::Store { tier, source: Arc::new(source) }));
                 }
@@ -248,20 +261,14 @@ impl Tiers {
         outcome
     }
 
-    /// Gives the tiers what they do not have yet, when nobody waits for it any more. A failure is
-    /// counted and told of, and is nobody's error.
-    pub(crate) fn catch_up(&self, key: &PtxKey, unwritten: &Unwritten) {
-        match unwritten {
-            Unwritten::New { artifact, .. } => drop(self.write(key, artifact)),
-            Unwritten::Found(Found { artifact, tier, .. }) => {
-                for above in self.stack.iter().take(*tier) {
-                    drop(self.write_to(above, key, artifact, &above.counts.fills));
-                }
-            }
+    /// Writes an artifact that a tier had to the tiers above. A failure is counted, and is no error.
+    pub(crate) fn fill_above(&self, key: &PtxKey, found: &Found) {
+        for above in self.stack.iter().take(found.tier) {
+            drop(self.write_to(above, key, &found.artifact, &above.counts.fills));
         }
     }
 
-    fn load_from(&self, tier: &Tier, key: &PtxKey) -> Option<Artifact> {
+    fn load_from(&self, tier: &Tier, key: &PtxKey) -> Option<PtxArtifact> {
         let loaded = timed(&tier.counts.load_nanos, || tier.store.load(key));
         let artifact = loaded.unwrap_or_else(|error| {
             self.failed(tier, key, &tier.counts.load_failures, &*error);
@@ -272,11 +279,11 @@ impl Tiers {
         artifact
     }
 
-    fn claim_in(&self, tier: &Tier, key: &PtxKey) -> Claim {
+    fn claim_in(&self, tier: &Tier, key: &PtxKey) -> Claim<PtxKey> {
         let claim = timed(&tier.counts.load_nanos, || tier.store.claim(key));
         let claim = claim.unwrap_or_else(|error| {
             self.failed(tier, key, &tier.counts.load_failures, &*error);
-            Claim::Unheld
+            Claim::NotCoordinated
         });
         if matches!(claim, Claim::Published(_)) {
             // The load before the claim counted this request as a miss.
@@ -290,15 +297,17 @@ impl Tiers {
         &self,
         tier: &Tier,
         key: &PtxKey,
-        artifact: &Artifact,
-        done: &Count,
+        artifact: &PtxArtifact,
+        written: &Count,
     ) -> Result<(), StoreError> {
         let outcome = timed(&tier.counts.write_nanos, || tier.store.store(key, artifact));
         match &outcome {
-            Ok(()) => done.add(1),
+            Ok(Stored::Written) => written.add(1),
+            Ok(Stored::Present) => tier.counts.present.add(1),
+            Ok(Stored::Skipped) => tier.counts.skipped.add(1),
             Err(error) => self.failed(tier, key, &tier.counts.write_failures, &**error),
         }
-        outcome
+        outcome.map(drop)
     }
 
     fn failed(
@@ -309,10 +318,10 @@ impl Tiers {
         error: &(dyn Error + Send + Sync + 'static),
     ) {
         count.add(1);
-        let name = tier.store.name();
+        let name = &*tier.name;
         tracing::debug!(tier = name, %key, %error, "a tier failed; the request goes on");
         if let Some(listener) = self.listener.get() {
-            listener.hear(&Event::TierFailed { key, tier: name, error });
+            listener.notify(&Event::TierFailed { key, tier: name, error });
         }
     }
 }
@@ -324,6 +333,8 @@ impl TierCounts {
             &self.misses,
             &self.fills,
             &self.writes,
+            &self.present,
+            &self.skipped,
             &self.load_failures,
             &self.write_failures,
             &self.load_nanos,
@@ -337,11 +348,13 @@ impl Tier {
     fn snapshot(&self) -> TierSnapshot {
         let counts = &self.counts;
         TierSnapshot {
-            name: self.store.name().to_owned(),
+            name: Arc::clone(&self.name),
             hits: counts.hits.get(),
             misses: counts.misses.get(),
             fills: counts.fills.get(),
             writes: counts.writes.get(),
+            present: counts.present.get(),
+            skipped: counts.skipped.get(),
             load_failures: counts.load_failures.get(),
             write_failures: counts.write_failures.get(),
             quarantined: self.store.quarantined(),
@@ -354,6 +367,6 @@ impl Tier {
 fn timed<R>(nanos: &Count, work: impl FnOnce() -> R) -> R {
     let started = Instant::now();
     let result = work();
-    nanos.add(u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    nanos.add_time(started.elapsed());
     result
 }

@@ -1,18 +1,23 @@
-//! Verify mode: a sampled share of hits is lowered again and compared, to find what a caller
-//! forgot to put in the key.
+//! Verify mode: lowers a sampled share of hits again and compares, to find what a caller forgot to
+//! put into the key.
 
 use std::error::Error;
-use std::sync::Arc;
+#[cfg(feature = "async")]
+use std::future::poll_fn;
+#[cfg(feature = "async")]
+use std::pin::pin;
 
 use ptx_key::PtxKey;
+#[cfg(feature = "async")]
+use tracing::Instrument;
 
+use super::ptx_cache::PtxCache;
 use crate::counters::Count;
-use crate::make::lowering_error;
+use crate::flight::Computation;
 use crate::sync::{AtomicU64, Ordering};
-use crate::flight::waits::Lead;
-use crate::{CacheError, Event, Lowered, PtxCache};
+use crate::{CacheError, Event, PtxArtifact};
 
-/// Which hits are verified, and what came of it.
+/// Which hits are verified, and the results.
 #[derive(Debug)]
 pub(crate) struct Verification {
     /// The share, as the bits of a number from 0 to 1. All bits zero stand for 0.
@@ -28,13 +33,13 @@ impl Default for Verification {
 }
 
 impl Verification {
-    /// Whether this hit is to be verified.
+    /// Returns true if this hit must be verified.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         let share = self.share.load(Ordering::Relaxed);
         // Within a lowering, verified or not, nothing is verified: each would verify what it asks
         // for in turn, and so on down, the same things over and over.
-        share != 0 && fastrand::f64() < f64::from_bits(share) && Lead::running().is_none()
+        share != 0 && fastrand::f64() < f64::from_bits(share) && Computation::running().is_none()
     }
 
     pub(crate) fn verified(&self) -> u64 {
@@ -65,36 +70,65 @@ impl PtxCache {
         self.verification.share.store(share.to_bits(), Ordering::Relaxed);
     }
 
-    /// Lowers `key` again and compares with the text that is being served.
+    /// Lowers `key` again and compares with the artifact that is served.
     #[cold]
-    pub(crate) fn verify<L, E>(
+    pub(super) fn verify<L, E>(
         &self,
         key: &PtxKey,
-        served: &Arc<str>,
+        served: &PtxArtifact,
         lower: impl FnOnce() -> Result<L, E>,
     ) where
-        L: Into<Lowered>,
+        L: Into<PtxArtifact>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
         let _span = tracing::debug_span!("lowering", %key, verifies = true).entered();
-        let lead = Lead::begin();
-        let _running = lead.run();
-        self.compare(key, served, lower().map(Into::into).map_err(lowering_error));
+        let computation = Computation::begin();
+        let _running = computation.run();
+        self.compare(key, served, lower());
     }
 
-    /// Says what came of lowering `key` again.
-    pub(crate) fn compare(&self, key: &PtxKey, served: &str, lowered: Result<Lowered, CacheError>) {
+    /// [`verify`](Self::verify) for tasks.
+    #[cfg(feature = "async")]
+    pub(super) async fn verify_async<L, E>(
+        &self,
+        key: &PtxKey,
+        served: &PtxArtifact,
+        lowering: impl Future<Output = Result<L, E>>,
+    ) where
+        L: Into<PtxArtifact>,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let span = tracing::debug_span!("lowering", %key, verifies = true);
+        let computation = Computation::begin();
+        let mut lowering = pin!(lowering.instrument(span));
+        let lowered = poll_fn(|context| {
+            let _running = computation.run();
+            lowering.as_mut().poll(context)
+        });
+        let lowered = lowered.await;
+        self.compare(key, served, lowered);
+    }
+
+    /// Counts the comparison, and reports a difference.
+    fn compare<L, E>(&self, key: &PtxKey, served: &PtxArtifact, lowered: Result<L, E>)
+    where
+        L: Into<PtxArtifact>,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
         match lowered {
             Ok(lowered) => {
                 self.verification.verified.add(1);
-                let Some((line, served, lowered)) = first_difference(served, &lowered.text) else {
-                    return;
-                };
+                let lowered = lowered.into();
+                let difference = first_difference(&served.payload, &lowered.payload);
+                let Some((line, served, lowered)) = difference else { return };
                 self.verification.disagreed.add(1);
                 tracing::error!(%key, line, served, lowered, "a key stands for two texts");
-                self.memory().tell(Event::Disagreed { key, line, served, lowered });
+                self.memory().notify(Event::Disagreed { key, line, served, lowered });
             }
-            Err(error) => self.memory().tell(Event::NotVerified { key, error: &error }),
+            Err(error) => {
+                let error = CacheError::of_lowering(error);
+                self.memory().notify(Event::NotVerified { key, error: &error });
+            }
         }
     }
 }

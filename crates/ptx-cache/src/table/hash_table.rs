@@ -43,9 +43,9 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
 use super::slot::Slot;
+use super::tags::{self, DEAD, GROUP};
 use crate::sync::cell::UnsafeCell;
 use crate::sync::{AtomicU64, Ordering};
-use super::tags::{self, DEAD, GROUP};
 
 type Cell<K, V> = UnsafeCell<MaybeUninit<Slot<K, V>>>;
 

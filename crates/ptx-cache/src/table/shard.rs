@@ -18,9 +18,9 @@ use std::ptr::NonNull;
 use crossbeam_epoch::{Atomic, Guard, Shared, unprotected};
 use crossbeam_utils::CachePadded;
 
+use super::hash_table::{Start, Table};
 use super::slot::Slot;
 use crate::sync::{Mutex, MutexGuard, Ordering, lock};
-use super::hash_table::{Start, Table};
 
 /// See the module's invariants.
 pub(crate) struct Shard<K: 'static, V: 'static> {

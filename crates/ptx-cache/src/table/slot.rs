@@ -30,7 +30,8 @@ impl<K, V> Slot<K, V> {
             key,
             value,
             usage,
-            family: about.family & !IN_LOWER_TIER | if about.in_lower_tier { IN_LOWER_TIER } else { 0 },
+            family: about.family & !IN_LOWER_TIER
+                | if about.in_lower_tier { IN_LOWER_TIER } else { 0 },
             cost_micros,
             born_seconds: about.born_seconds,
         }

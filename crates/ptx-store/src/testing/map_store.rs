@@ -34,6 +34,13 @@ impl<K: ArtifactKey> MapStore<K> {
         Self { name: name.to_owned(), state: Mutex::new(state) }
     }
 
+    /// An empty store that fails every call with this message.
+    pub fn failing(name: &str, message: &str) -> Self {
+        let store = Self::named(name);
+        store.fail_with(Some(message));
+        store
+    }
+
     /// Fails every call from now on with this message, or with `None` none.
     pub fn fail_with(&self, message: Option<&str>) {
         self.state().failure = message.map(str::to_owned);

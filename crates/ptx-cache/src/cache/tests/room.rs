@@ -3,20 +3,20 @@
 use std::sync::mpsc;
 
 use super::*;
-use crate::room::Newcomer;
-use crate::table::{About, Slot};
+use crate::policy::Newcomer;
 use crate::policy::Usage;
+use crate::table::{About, Slot};
 use crate::{Candidate, Retention};
 
 #[test]
 fn a_value_larger_than_the_budget_is_served_and_not_kept() {
     let cache = cache(10, 100);
     cache.insert(key(1), text(60));
-    let served = cache.get_or_make(key(2), || Ok::<_, CacheError>(text(101))).unwrap();
+    let served = cache.get_or_compute(key(2), || Ok::<_, CacheError>(text(101))).unwrap();
     assert_eq!(served.value.len(), 101);
     let snapshot = cache.snapshot();
-    assert_eq!(snapshot.resident, Resident { entries: 1, bytes: 60 });
-    assert_eq!((snapshot.not_kept, snapshot.evicted_entries), (1, 0));
+    assert_eq!(snapshot.resident, Size { entries: 1, bytes: 60 });
+    assert_eq!((snapshot.not_kept, snapshot.evicted.entries), (1, 0));
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn few_large_entries_over_the_byte_budget_are_never_all_evicted() {
 #[test]
 fn what_is_used_often_and_costs_much_stays_through_a_scan() {
     let cache = cache(64, 1 << 20);
-    let costly = |bytes| Made { cost: Some(Duration::from_millis(500)), ..text(bytes) };
+    let costly = |bytes| Computed { cost: Some(Duration::from_millis(500)), ..text(bytes) };
     for number in 0..8 {
         cache.insert(key(number), costly(100));
     }
@@ -43,11 +43,11 @@ fn what_is_used_often_and_costs_much_stays_through_a_scan() {
             assert!(cache.get(&key(hot)).is_some(), "hot entry {hot} was evicted in round {round}");
         }
         for scanned in 0..30 {
-            let cheap = Made { cost: Some(Duration::from_millis(1)), ..text(100) };
+            let cheap = Computed { cost: Some(Duration::from_millis(1)), ..text(100) };
             cache.insert(key(1000 + round * 100 + scanned), cheap);
         }
     }
-    assert!(cache.snapshot().evicted_entries > 400);
+    assert!(cache.snapshot().evicted.entries > 400);
     assert_exact(&cache);
 }
 
@@ -65,8 +65,8 @@ fn a_full_cache_stays_full() {
 fn what_a_tier_holds_is_worth_its_load_and_not_its_making() {
     let stays = |in_lower_tier: bool, load: Option<Duration>| {
         let cache = cache(8, 1 << 20);
-        let costing = |millis| Made { cost: Some(Duration::from_millis(millis)), ..text(100) };
-        cache.insert(key(0), Made { in_lower_tier, ..costing(900) });
+        let costing = |millis| Computed { cost: Some(Duration::from_millis(millis)), ..text(100) };
+        cache.insert(key(0), Computed { in_lower_tier, ..costing(900) });
         for number in 1..8 {
             cache.insert(key(number), costing(30));
         }
@@ -86,7 +86,7 @@ fn what_a_tier_holds_is_worth_its_load_and_not_its_making() {
 struct Careless;
 
 impl Retention for Careless {
-    fn leaving(&self, candidates: &[Candidate], _: Budget) -> Vec<usize> {
+    fn victims(&self, candidates: &[Candidate], _: Size) -> Vec<usize> {
         vec![candidates.len() + 7, 1, 1]
     }
 
@@ -97,7 +97,7 @@ impl Retention for Careless {
 
 #[test]
 fn a_careless_retention_breaks_no_budget() {
-    let config = Config::with_budget(Budget { entries: 20, bytes: 2_000 });
+    let config = Config::with_budget(Size { entries: 20, bytes: 2_000 });
     let cache: Cache<PtxKey, Arc<str>> =
         Cache::new(Config { retention: Arc::new(Careless), ..config });
     for number in 0..200 {
@@ -114,18 +114,18 @@ fn a_smaller_budget_is_met_at_once() {
     for number in 0..100 {
         cache.insert(key(number), text(100));
     }
-    cache.reconfigure(Config::with_budget(Budget { entries: 30, bytes: 2_000 }));
+    cache.reconfigure(Config::with_budget(Size { entries: 30, bytes: 2_000 }));
     let resident = cache.snapshot().resident;
     assert!(resident.entries <= 20 && resident.bytes <= 2_000 && resident.entries > 0);
     assert_exact(&cache);
-    cache.reconfigure(Config::with_budget(Budget { entries: 0, bytes: 0 }));
-    assert_eq!(cache.snapshot().resident, Resident::default());
+    cache.reconfigure(Config::with_budget(Size { entries: 0, bytes: 0 }));
+    assert_eq!(cache.snapshot().resident, Size::default());
     assert!(!cache.insert(key(1), text(1)));
 }
 
 fn newcomer(cache: &Texts, slot: &Slot<PtxKey, Arc<str>>) -> Newcomer {
     let entry = cache.candidate(slot);
-    let adds = Resident { entries: 1, bytes: entry.bytes };
+    let adds = Size { entries: 1, bytes: entry.bytes };
     Newcomer { hash: 0, entry, adds }
 }
 
@@ -148,7 +148,7 @@ struct Observed {
 }
 
 impl Retention for Observed {
-    fn leaving(&self, candidates: &[Candidate], _: Budget) -> Vec<usize> {
+    fn victims(&self, candidates: &[Candidate], _: Size) -> Vec<usize> {
         self.choices.fetch_add(1, Ordering::SeqCst);
         let (done, is_done) = mpsc::channel();
         self.uses.send(done).unwrap();
@@ -165,7 +165,7 @@ impl Retention for Observed {
 fn hits_while_it_is_chosen_do_not_undo_the_choice() {
     let (uses, asked) = mpsc::sync_channel::<mpsc::Sender<()>>(0);
     let observed = Arc::new(Observed { choices: AtomicUsize::new(0), uses });
-    let config = Config::with_budget(Budget { entries: 8, bytes: 1_000 });
+    let config = Config::with_budget(Size { entries: 8, bytes: 1_000 });
     let retention: Arc<dyn Retention> = Arc::clone(&observed) as _;
     let cache: Texts = Cache::new(Config { retention, ..config.clone() });
     for number in 0..8 {
@@ -205,18 +205,19 @@ fn replacing_a_value_by_a_larger_one_retires_no_more_than_it_needs() {
     let cache = cache(10, 100);
     (1..=10).for_each(|number| assert!(cache.insert(key(number), text(10))));
     assert!(cache.insert(key(1), text(20)), "its own ten bytes are free for it");
-    assert_eq!(cache.snapshot().evicted_entries, 1);
-    assert_eq!(cache.snapshot().resident, Resident { entries: 9, bytes: 100 });
+    assert_eq!(cache.snapshot().evicted.entries, 1);
+    assert_eq!(cache.snapshot().resident, Size { entries: 9, bytes: 100 });
     assert_exact(&cache);
 }
 
 #[test]
 fn what_went_before_a_large_one_and_fits_beside_the_newcomer_stays() {
-    let costing = |millis, bytes| Made { cost: Some(Duration::from_millis(millis)), ..text(bytes) };
+    let costing =
+        |millis, bytes| Computed { cost: Some(Duration::from_millis(millis)), ..text(bytes) };
     let cache = cache(10, 100);
     cache.insert(key(1), costing(1, 10));
     cache.insert(key(2), costing(18, 90));
     assert!(cache.insert(key(3), costing(90, 85)));
-    assert_eq!(cache.snapshot().resident, Resident { entries: 2, bytes: 95 });
+    assert_eq!(cache.snapshot().resident, Size { entries: 2, bytes: 95 });
     assert!(cache.get(&key(1)).is_some());
 }

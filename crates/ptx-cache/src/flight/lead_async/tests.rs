@@ -8,7 +8,7 @@ use std::thread;
 use pollster::block_on;
 use ptx_key::PtxKey;
 
-use crate::{Cache, CacheError, Config, Made, Origin, Served};
+use crate::{Cache, CacheError, Computed, Config, Served, Source};
 
 type Texts = Cache<PtxKey, Arc<str>>;
 type Request<'c> = Pin<Box<dyn Future<Output = Result<Served<Arc<str>>, CacheError>> + Send + 'c>>;
@@ -18,8 +18,8 @@ fn key(number: u8) -> PtxKey {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it stands for a making that may fail")]
-fn made(text: &str) -> Result<Made<Arc<str>>, std::fmt::Error> {
-    Ok(Made::new(text.into()))
+fn made(text: &str) -> Result<Computed<Arc<str>>, std::fmt::Error> {
+    Ok(Computed::from(Arc::from(text)))
 }
 
 fn poll<F: Future + ?Sized>(future: &mut Pin<Box<F>>) -> Poll<F::Output> {
@@ -29,24 +29,24 @@ fn poll<F: Future + ?Sized>(future: &mut Pin<Box<F>>) -> Poll<F::Output> {
 /// A request whose making never ends, polled until it leads.
 fn stuck(cache: &Texts, number: u8) -> Request<'_> {
     let mut request: Request<'_> =
-        Box::pin(cache.get_or_make_async(key(number), pending::<Result<_, std::fmt::Error>>));
+        Box::pin(cache.get_or_compute_async(key(number), pending::<Result<_, std::fmt::Error>>));
     assert!(poll(&mut request).is_pending());
     request
 }
 
 fn asks<'c>(cache: &'c Texts, number: u8, text: &'static str) -> Request<'c> {
-    Box::pin(cache.get_or_make_async(key(number), move || ready(made(text))))
+    Box::pin(cache.get_or_compute_async(key(number), move || ready(made(text))))
 }
 
 #[test]
 fn the_first_request_makes_and_the_second_hits() {
     let cache = Texts::new(Config::default());
     let first = block_on(asks(&cache, 1, "one")).unwrap();
-    assert_eq!((&*first.value, first.origin), ("one", Origin::Made));
+    assert_eq!((&*first.value, first.source), ("one", Source::Computed));
     let second = block_on(asks(&cache, 1, "two")).unwrap();
-    assert_eq!((&*second.value, second.origin), ("one", Origin::Memory));
+    assert_eq!((&*second.value, second.source), ("one", Source::Memory));
     let snapshot = cache.snapshot();
-    assert_eq!((snapshot.hits, snapshot.misses, snapshot.made), (1, 1, 1));
+    assert_eq!((snapshot.hits, snapshot.misses, snapshot.computed), (1, 1, 1));
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_dropped_leader_hands_over_to_a_task_that_waits() {
     assert!(poll(&mut waiter).is_pending());
     drop(leader);
     let served = block_on(waiter).unwrap();
-    assert_eq!((&*served.value, served.origin), ("taken over", Origin::Made));
+    assert_eq!((&*served.value, served.source), ("taken over", Source::Computed));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_dropped_leader_hands_over_to_a_thread_that_waits() {
     let cache = Texts::new(Config::default());
     let leader = stuck(&cache, 1);
     thread::scope(|scope| {
-        let waiter = scope.spawn(|| cache.get_or_make(key(1), || made("by a thread")));
+        let waiter = scope.spawn(|| cache.get_or_compute(key(1), || made("by a thread")));
         // Whether the thread waits already or comes later, it makes the value.
         drop(leader);
         assert_eq!(&*waiter.join().unwrap().unwrap().value, "by a thread");
@@ -83,7 +83,7 @@ fn a_request_dropped_before_it_is_polled_leaves_nothing() {
 fn a_dropped_waiter_leaves_the_leader_alone() {
     let cache = Texts::new(Config::default());
     let mut turns = 0;
-    let mut leader: Request<'_> = Box::pin(cache.get_or_make_async(key(1), || {
+    let mut leader: Request<'_> = Box::pin(cache.get_or_compute_async(key(1), || {
         poll_fn(move |_| {
             turns += 1;
             if turns < 2 { Poll::Pending } else { Poll::Ready(made("led")) }
@@ -108,20 +108,22 @@ fn one_making_serves_tasks_and_threads_alike() {
     };
     thread::scope(|scope| {
         for _ in 0..EACH {
-            scope.spawn(|| cache.get_or_make(key(1), make).unwrap());
-            scope.spawn(|| block_on(cache.get_or_make_async(key(1), || async { make() })).unwrap());
+            scope.spawn(|| cache.get_or_compute(key(1), make).unwrap());
+            scope.spawn(|| {
+                block_on(cache.get_or_compute_async(key(1), || async { make() })).unwrap()
+            });
         }
     });
     assert_eq!(makings.load(Ordering::Relaxed), 1);
     let snapshot = cache.snapshot();
-    assert_eq!(snapshot.hits + snapshot.coalesced + snapshot.made, 2 * EACH as u64);
+    assert_eq!(snapshot.hits + snapshot.shared + snapshot.computed, 2 * EACH as u64);
 }
 
 #[test]
 fn an_error_reaches_all_tasks_that_waited() {
     let cache = Texts::new(Config::default());
     let mut fails = false;
-    let mut leader: Request<'_> = Box::pin(cache.get_or_make_async(key(1), || {
+    let mut leader: Request<'_> = Box::pin(cache.get_or_compute_async(key(1), || {
         poll_fn(move |_| {
             fails = !fails;
             if fails { Poll::Pending } else { Poll::Ready(Err(std::fmt::Error)) }
@@ -141,8 +143,8 @@ fn an_error_reaches_all_tasks_that_waited() {
 fn a_panic_in_a_making_wakes_the_tasks_that_wait() {
     let cache = Texts::new(Config::default());
     let mut polled = false;
-    let mut leader: Request<'_> = Box::pin(cache.get_or_make_async(key(1), || {
-        poll_fn(move |_| -> Poll<Result<Made<Arc<str>>, std::fmt::Error>> {
+    let mut leader: Request<'_> = Box::pin(cache.get_or_compute_async(key(1), || {
+        poll_fn(move |_| -> Poll<Result<Computed<Arc<str>>, std::fmt::Error>> {
             assert!(!polled, "the making's own panic");
             polled = true;
             Poll::Pending
@@ -160,9 +162,9 @@ fn a_panic_in_a_making_wakes_the_tasks_that_wait() {
 #[test]
 fn asking_for_the_key_that_one_is_making_is_an_error() {
     let cache = Texts::new(Config::default());
-    let result = block_on(cache.get_or_make_async(key(1), || async {
-        let inner = cache.get_or_make_async(key(1), || ready(made("inner"))).await;
-        inner.map(|served| Made::new(served.value))
+    let result = block_on(cache.get_or_compute_async(key(1), || async {
+        let inner = cache.get_or_compute_async(key(1), || ready(made("inner"))).await;
+        inner.map(|served| Computed::from(served.value))
     }));
     assert!(matches!(result, Err(CacheError::Reentry)), "{result:?}");
 }
@@ -173,12 +175,12 @@ fn makings_of_two_tasks_that_wait_for_each_other_are_a_circle_and_not_a_hang() {
     let ask = |mine: u8, other: u8| -> Request<'_> {
         let cache = &cache;
         let mut first = true;
-        Box::pin(cache.get_or_make_async(key(mine), move || async move {
+        Box::pin(cache.get_or_compute_async(key(mine), move || async move {
             // Both lead before either asks for the other's.
             poll_fn(|_| if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) })
                 .await;
-            let inner = cache.get_or_make_async(key(other), || ready(made("inner"))).await;
-            inner.map(|served| Made::new(served.value))
+            let inner = cache.get_or_compute_async(key(other), || ready(made("inner"))).await;
+            inner.map(|served| Computed::from(served.value))
         }))
     };
     let (mut one, mut two) = (ask(1, 2), ask(2, 1));
@@ -194,7 +196,7 @@ fn makings_of_two_tasks_that_wait_for_each_other_are_a_circle_and_not_a_hang() {
 #[test]
 fn two_requests_of_one_making_may_wait_for_the_same_key() {
     let cache = Texts::new(Config::default());
-    let served = block_on(cache.get_or_make_async(key(1), || async {
+    let served = block_on(cache.get_or_compute_async(key(1), || async {
         let mut turns = 0;
         let slow = || {
             poll_fn(move |context| {
@@ -203,8 +205,8 @@ fn two_requests_of_one_making_may_wait_for_the_same_key() {
                 if turns < 3 { Poll::Pending } else { Poll::Ready(made("shared")) }
             })
         };
-        let mut first = pin!(cache.get_or_make_async(key(2), slow));
-        let mut second = pin!(cache.get_or_make_async(key(2), || ready(made("not asked"))));
+        let mut first = pin!(cache.get_or_compute_async(key(2), slow));
+        let mut second = pin!(cache.get_or_compute_async(key(2), || ready(made("not asked"))));
         let (mut one, mut two) = (None, None);
         poll_fn(|context| {
             if one.is_none()
@@ -222,7 +224,8 @@ fn two_requests_of_one_making_may_wait_for_the_same_key() {
         .await;
         let two = two.map(Result::unwrap).map(|served| served.value);
         assert_eq!(two.as_deref(), Some("shared"));
-        one.map_or(Err(CacheError::Panicked), |served| served).map(|served| Made::new(served.value))
+        one.map_or(Err(CacheError::Panicked), |served| served)
+            .map(|served| Computed::from(served.value))
     }))
     .unwrap();
     assert_eq!(&*served.value, "shared");

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use ptx_key::{Digest, PtxKey};
 
 use super::*;
-use crate::{Cache, CacheError, Config, Made, Origin, Weigh};
+use crate::{Cache, CacheError, Computed, Config, Source, Weigh};
 
 #[derive(Clone)]
 struct Bytes(u64);
@@ -20,21 +20,21 @@ impl Weigh for Bytes {
 type Texts = Cache<PtxKey, Bytes>;
 
 fn cache(entries: u64, bytes: u64) -> Texts {
-    Cache::new(Config::with_budget(Budget { entries, bytes }))
+    Cache::new(Config::with_budget(Size { entries, bytes }))
 }
 
 /// Whether a request for `number` hits; one that does not makes `bytes` at a cost of `millis`.
 fn ask(cache: &Texts, number: u64, bytes: u64, millis: u64, family: Option<u64>) -> bool {
     let digest = |number: u64| Digest::of_bytes(&number.to_le_bytes());
     let made = || {
-        Ok::<_, CacheError>(Made {
+        Ok::<_, CacheError>(Computed {
             cost: Some(Duration::from_millis(millis)),
             family: family.map(digest),
-            ..Made::new(Bytes(bytes))
+            ..Computed::from(Bytes(bytes))
         })
     };
     let key = PtxKey::from_bytes(*digest(number).as_bytes());
-    cache.get_or_make(key, made).unwrap().origin == Origin::Memory
+    cache.get_or_compute(key, made).unwrap().source == Source::Memory
 }
 
 #[test]
@@ -132,8 +132,8 @@ fn candidate(bytes: u64, idle: u32, gaps: [u32; 2], millis: u64) -> Candidate {
 }
 
 /// The positions of those that [`FamilyRetention`] lets stay, in order.
-fn staying(candidates: &[Candidate], budget: Budget) -> Vec<usize> {
-    let leaving = FamilyRetention::default().leaving(candidates, budget);
+fn staying(candidates: &[Candidate], budget: Size) -> Vec<usize> {
+    let leaving = FamilyRetention::default().victims(candidates, budget);
     (0..candidates.len()).filter(|position| !leaving.contains(position)).collect()
 }
 
@@ -141,7 +141,7 @@ fn staying(candidates: &[Candidate], budget: Budget) -> Vec<usize> {
 fn what_is_long_overdue_goes_before_what_is_expected() {
     let overdue = candidate(100, 40, [4, 4], 50);
     let expected = candidate(101, 4, [8, 8], 50);
-    assert_eq!(staying(&[overdue, expected], Budget { entries: 1, bytes: u64::MAX }), [1]);
+    assert_eq!(staying(&[overdue, expected], Size { entries: 1, bytes: u64::MAX }), [1]);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn between_bursts_the_longer_gap_counts_and_within_one_both_do() {
 fn equals_stay_in_the_order_in_which_they_are_given() {
     let equal = |family| Candidate { family, ..candidate(100, 2, [4, 4], 50) };
     let candidates: Vec<Candidate> = (0..40).map(equal).collect();
-    let kept = staying(&candidates, Budget { entries: 7, bytes: u64::MAX });
+    let kept = staying(&candidates, Size { entries: 7, bytes: u64::MAX });
     assert_eq!(kept, [0, 1, 2, 3, 4, 5, 6]);
 }
 
@@ -169,8 +169,7 @@ fn the_least_dense_goes_first() {
         candidate(200, 2, [4, 4], 90),
         candidate(100, 2, [4, 4], 70),
     ];
-    let leaving =
-        FamilyRetention::default().leaving(&candidates, Budget { entries: 1, bytes: 100 });
+    let leaving = FamilyRetention::default().victims(&candidates, Size { entries: 1, bytes: 100 });
     assert_eq!(leaving, [1, 2, 0]);
 }
 
@@ -236,7 +235,7 @@ proptest! {
             .filter(|set| fits(set))
             .map(|set| worth(&set))
             .fold(0.0, f64::max);
-        let kept = staying(&candidates, Budget { entries: 100, bytes });
+        let kept = staying(&candidates, Size { entries: 100, bytes });
         prop_assert!(fits(&kept));
         prop_assert!(worth(&kept) >= best * (1.0 - 1e-9), "{} of {best}", worth(&kept));
     }
@@ -249,7 +248,7 @@ proptest! {
         let other = Candidate { idle: others, ..jumped };
         let worth = worth(&jumped, mean_gap(&[jumped, other]));
         prop_assert!(worth.is_finite() && worth > 0.0, "{worth}");
-        let kept = staying(&[jumped, other], Budget { entries: 1, bytes: 10 });
+        let kept = staying(&[jumped, other], Size { entries: 1, bytes: 10 });
         prop_assert_eq!(kept.len(), 1);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ptx_key::PtxKey;
 
-use crate::{Budget, Cache, Config, Made, Resident};
+use crate::{Cache, Computed, Config, Size};
 
 fn key(number: u64) -> PtxKey {
     PtxKey::from_bytes(*ptx_key::Digest::of_bytes(&number.to_le_bytes()).as_bytes())
@@ -13,10 +13,15 @@ fn key(number: u64) -> PtxKey {
 
 /// Eight entries of 10 bytes; entry `n` cost `n + 1` seconds.
 fn eight() -> Cache<PtxKey, Arc<str>> {
-    let cache = Cache::new(Config::with_budget(Budget { entries: 10, bytes: 1000 }));
+    let cache = Cache::new(Config::with_budget(Size { entries: 10, bytes: 1000 }));
     for number in 0..8 {
         let cost = Some(Duration::from_secs(number + 1));
-        assert!(cache.insert(key(number), Made { cost, ..Made::new("x".repeat(10).into()) }));
+        assert!(
+            cache.insert(
+                key(number),
+                Computed { cost, ..Computed::from(Arc::from("x".repeat(10))) }
+            )
+        );
     }
     cache
 }
@@ -28,24 +33,24 @@ fn left(cache: &Cache<PtxKey, Arc<str>>) -> Vec<u64> {
 #[test]
 fn the_least_worth_go_first_and_no_more_than_are_needed() {
     let cache = eight();
-    assert_eq!(cache.shed(25, |_, _| true), Resident { entries: 3, bytes: 30 });
+    assert_eq!(cache.evict_where(25, |_, _| true), Size { entries: 3, bytes: 30 });
     assert_eq!(left(&cache), [3, 4, 5, 6, 7]);
     let snapshot = cache.snapshot();
-    assert_eq!(snapshot.resident, Resident { entries: 5, bytes: 50 });
-    assert_eq!((snapshot.evicted_entries, snapshot.evicted_bytes), (3, 30));
+    assert_eq!(snapshot.resident, Size { entries: 5, bytes: 50 });
+    assert_eq!((snapshot.evicted.entries, snapshot.evicted.bytes), (3, 30));
 }
 
 #[test]
 fn what_may_not_go_stays_whatever_is_asked_for() {
     let cache = eight();
     let held = [key(0), key(5)];
-    let shed = cache.shed(u64::MAX, |key, _| !held.contains(key));
-    assert_eq!(shed, Resident { entries: 6, bytes: 60 });
+    let shed = cache.evict_where(u64::MAX, |key, _| !held.contains(key));
+    assert_eq!(shed, Size { entries: 6, bytes: 60 });
     assert_eq!(left(&cache), [0, 5]);
-    assert_eq!(cache.shed(1, |key, _| !held.contains(key)), Resident::default());
+    assert_eq!(cache.evict_where(1, |key, _| !held.contains(key)), Size::default());
 }
 
 #[test]
 fn nothing_goes_for_nothing() {
-    assert_eq!(eight().shed(0, |_, _| true), Resident::default());
+    assert_eq!(eight().evict_where(0, |_, _| true), Size::default());
 }

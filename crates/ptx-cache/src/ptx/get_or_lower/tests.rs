@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use ptx_key::PtxKey;
 
-use crate::map_store::MapStore;
 use crate::{
-    Artifact, Budget, Claim, Config, Event, FailureMemory, PtxCache, Source, Store, StoreError,
-    TierPolicy, WritePolicy,
+    Claim, Config, Event, FailureMemory, PtxArtifact, PtxCache, Size, Source, Store, StoreError,
+    Stored, TierPolicy, WritePolicy,
 };
+use ptx_store::testing::MapStore;
 
 type Outcome = Result<String, std::fmt::Error>;
 
@@ -23,8 +23,12 @@ fn lower(text: &str) -> impl FnOnce() -> Outcome {
     move || Ok(text)
 }
 
-fn above(tier: &Arc<MapStore>, policy: impl Into<TierPolicy>) -> PtxCache {
-    PtxCache::with_tiers(Config::default(), vec![Arc::clone(tier) as Arc<dyn Store>], policy)
+fn above(tier: &Arc<MapStore<PtxKey>>, policy: impl Into<TierPolicy>) -> PtxCache {
+    PtxCache::with_tiers(
+        Config::default(),
+        vec![Arc::clone(tier) as Arc<dyn Store<PtxKey>>],
+        policy,
+    )
 }
 
 /// The cache, and what its listener has heard, one word an event.
@@ -33,7 +37,7 @@ fn heard(cache: PtxCache) -> (PtxCache, Arc<Mutex<Vec<String>>>) {
     let heard = Arc::clone(&events);
     let cache = cache.with_listener(Arc::new(move |event: &Event<'_, PtxKey>| {
         heard.lock().unwrap().push(match event {
-            Event::Made { kept, .. } => format!("made, kept {kept}"),
+            Event::Computed { kept, .. } => format!("computed, kept {kept}"),
             Event::Loaded { tier, .. } => format!("loaded from {tier}"),
             Event::Failed { error, .. } => format!("failed: {error}"),
             Event::NotVerified { error, .. } => format!("not verified: {error}"),
@@ -57,19 +61,19 @@ fn told(events: &Mutex<Vec<String>>) -> Vec<String> {
 /// A tier whose writes wait until they are let go.
 struct SlowStore {
     go: Mutex<mpsc::Receiver<()>>,
-    inner: MapStore,
+    inner: MapStore<PtxKey>,
 }
 
-impl Store for SlowStore {
+impl Store<PtxKey> for SlowStore {
     fn name(&self) -> &str {
         self.inner.name()
     }
 
-    fn load(&self, key: &PtxKey) -> Result<Option<Artifact>, StoreError> {
+    fn load(&self, key: &PtxKey) -> Result<Option<PtxArtifact>, StoreError> {
         self.inner.load(key)
     }
 
-    fn store(&self, key: &PtxKey, artifact: &Artifact) -> Result<(), StoreError> {
+    fn store(&self, key: &PtxKey, artifact: &PtxArtifact) -> Result<Stored, StoreError> {
         self.go.lock().unwrap().recv()?;
         self.inner.store(key, artifact)
     }
@@ -78,7 +82,7 @@ impl Store for SlowStore {
         self.inner.remove(key)
     }
 
-    fn claim(&self, key: &PtxKey) -> Result<Claim, StoreError> {
+    fn claim(&self, key: &PtxKey) -> Result<Claim<PtxKey>, StoreError> {
         self.inner.claim(key)
     }
 }
@@ -89,7 +93,7 @@ fn others_are_served_while_the_tiers_are_being_written() {
     let tier = SlowStore { go: Mutex::new(go), inner: MapStore::named("slow") };
     let cache = PtxCache::with_tiers(Config::default(), vec![Arc::new(tier)], WritePolicy::Ignore);
     thread::scope(|scope| {
-        let leader = scope.spawn(|| cache.serve(&key(1), lower("text")).unwrap());
+        let leader = scope.spawn(|| cache.get_or_lower(&key(1), lower("text")).unwrap());
         let served = loop {
             // Whichever of the two leads is held at its write; the text is there all the same.
             match cache.get(&key(1)) {
@@ -97,22 +101,23 @@ fn others_are_served_while_the_tiers_are_being_written() {
                 None => thread::yield_now(),
             }
         };
-        assert_eq!(&*served, "text");
+        assert_eq!(&*served.payload, "text");
         assert!(!leader.is_finished(), "the write was let go by nobody");
         let_go.send(()).unwrap();
-        assert_eq!(leader.join().unwrap().source, Source::Lowered);
+        assert_eq!(leader.join().unwrap().source, Source::Computed);
     });
     assert_eq!(cache.snapshot().tiers[0].writes, 1);
 }
 
 #[test]
 fn what_only_read_only_tiers_are_given_is_not_held_below() {
-    use crate::tiers::Tiers;
-    let tier = |is_read_only| -> Arc<dyn Store> {
-        Arc::new(MapStore { is_read_only, ..MapStore::default() })
+    use crate::ptx::tiers::Tiers;
+    let tier = |is_read_only| -> Arc<dyn Store<PtxKey>> {
+        let store = MapStore::named("disk");
+        store.set_read_only(is_read_only);
+        Arc::new(store)
     };
-    let artifact =
-        Artifact { text: "text".into(), cost: Duration::from_secs(1), family: None, trace: None };
+    let artifact = PtxArtifact::from("text").with_cost(Duration::from_secs(1));
     for (tiers, keeps) in
         [(vec![], false), (vec![tier(true)], false), (vec![tier(true), tier(false)], true)]
     {
@@ -139,33 +144,33 @@ fn every_event_but_a_hit_is_told() {
     let tier = Arc::new(MapStore::named("disk"));
     let (cache, events) = heard(above(&tier, WritePolicy::Ignore));
     cache.get_or_lower(&key(1), lower("text")).unwrap();
-    assert_eq!(told(&events), ["made, kept true"]);
+    assert_eq!(told(&events), ["computed, kept true"]);
     cache.get_or_lower(&key(1), lower("not asked")).unwrap();
     assert!(told(&events).is_empty());
     cache.remove(&key(1));
     cache.get_or_lower(&key(1), lower("not asked")).unwrap();
-    assert_eq!(told(&events), ["removed 4", "loaded from disk", "made, kept true"]);
+    assert_eq!(told(&events), ["removed 4", "loaded from disk", "computed, kept true"]);
     cache.get_or_lower(&key(2), || Err::<String, _>(std::fmt::Error)).unwrap_err();
     let [failed] = &told(&events)[..] else { panic!("one event") };
     assert!(failed.starts_with("failed: lowering failed"), "{failed}");
-    cache.reconfigure(Config::with_budget(Budget { entries: 0, bytes: 0 }));
+    cache.reconfigure(Config::with_budget(Size { entries: 0, bytes: 0 }));
     assert_eq!(told(&events), ["evicted 4"]);
     cache.get_or_lower(&key(3), lower("text")).unwrap();
-    assert_eq!(told(&events), ["made, kept false"]);
+    assert_eq!(told(&events), ["computed, kept false"]);
 }
 
 #[test]
 fn a_tier_that_fails_is_told_of() {
-    let tier = Arc::new(MapStore { failing: true, ..MapStore::named("disk") });
+    let tier = Arc::new(MapStore::failing("disk", "no space left on device"));
     let (cache, events) = heard(above(&tier, WritePolicy::Ignore));
     cache.get_or_lower(&key(1), lower("text")).unwrap();
     let failed = "disk failed: no space left on device";
-    assert_eq!(told(&events), [failed, failed, "made, kept true", failed]);
+    assert_eq!(told(&events), [failed, failed, "computed, kept true", failed]);
 }
 
 #[test]
 fn what_the_owner_changes_is_told_too() {
-    let budget = Budget { entries: 10, bytes: 10 };
+    let budget = Size { entries: 10, bytes: 10 };
     let (cache, events) = heard(PtxCache::new(Config::with_budget(budget)));
     cache.insert(&key(1), "text");
     cache.insert(&key(2), "a text that is too long");
@@ -186,7 +191,7 @@ fn a_listener_may_call_the_cache() {
             cache.memory().clear();
         }
     };
-    let config = Config::with_budget(Budget { entries: 2, bytes: 1 << 20 });
+    let config = Config::with_budget(Size { entries: 2, bytes: 1 << 20 });
     cache.set(PtxCache::new(config).with_listener(Arc::new(listener))).ok().unwrap();
     let cache = cache.get().unwrap();
     (0..8).for_each(|number| drop(cache.get_or_lower(&key(number), lower("text")).unwrap()));
@@ -200,15 +205,15 @@ fn a_hit_that_lowering_disagrees_with_is_found_in_memory_and_in_a_tier() {
     cache.set_verified_share(1.0);
     cache.get_or_lower(&key(1), lower("one\ntwo\nthree")).unwrap();
     cache.get_or_lower(&key(1), lower("one\ntwo\nthree")).unwrap();
-    assert_eq!(told(&events), ["made, kept true"], "a text agrees with itself");
+    assert_eq!(told(&events), ["computed, kept true"], "a text agrees with itself");
     let disagreed = "disagreed in line 2: two / zwei";
     let served = cache.get_or_lower(&key(1), lower("one\nzwei\nthree")).unwrap();
-    assert_eq!((&*served, told(&events)), ("one\ntwo\nthree", vec![disagreed.to_owned()]));
+    assert_eq!((&*served.payload, told(&events)), ("one\ntwo\nthree", vec![disagreed.to_owned()]));
     cache.remove(&key(1));
-    let served = cache.serve(&key(1), lower("one\nzwei\nthree")).unwrap();
-    assert_eq!(&*served.text, "one\ntwo\nthree", "what was found is served all the same");
+    let served = cache.get_or_lower(&key(1), lower("one\nzwei\nthree")).unwrap();
+    assert_eq!(&*served.payload, "one\ntwo\nthree", "what was found is served all the same");
     let removed = "removed 13";
-    assert_eq!(told(&events), [removed, "loaded from disk", "made, kept true", disagreed]);
+    assert_eq!(told(&events), [removed, "loaded from disk", "computed, kept true", disagreed]);
     let snapshot = cache.snapshot();
     assert_eq!((snapshot.verified, snapshot.disagreed, snapshot.lowered), (3, 2, 1));
 }
@@ -238,7 +243,7 @@ fn a_lowering_that_fails_in_verification_costs_the_caller_nothing() {
     cache.set_verified_share(1.0);
     told(&events);
     let served = cache.get_or_lower(&key(1), || Err::<String, _>(std::fmt::Error)).unwrap();
-    assert_eq!(&*served, "text");
+    assert_eq!(&*served.payload, "text");
     assert!(told(&events)[0].starts_with("not verified: "));
 }
 
@@ -266,15 +271,14 @@ fn a_failure_that_is_remembered_is_told_again_without_a_lowering() {
     // A text that comes from elsewhere ends it, and so does clearing.
     cache.insert(&key(1), "text");
     cache.remove(&key(1));
-    assert_eq!(&*cache.get_or_lower(&key(1), lower("lowered")).unwrap(), "lowered");
+    assert_eq!(&*cache.get_or_lower(&key(1), lower("lowered")).unwrap().payload, "lowered");
 }
 
 #[test]
 fn what_hits_saved_is_what_their_lowerings_had_cost() {
     let cache = PtxCache::new(Config::default());
-    let made =
-        crate::Made { cost: Some(Duration::from_millis(40)), ..crate::Made::new("text".into()) };
-    cache.memory().insert(key(1), made);
+    let artifact = PtxArtifact::from("text").with_cost(Duration::from_millis(40));
+    cache.insert(&key(1), artifact);
     (0..5).for_each(|_| assert!(cache.get(&key(1)).is_some()));
     assert_eq!(cache.snapshot().memory.saved, Duration::from_millis(200));
 }
