@@ -4,12 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use ptx_key::{DIGEST_BYTES, Digest};
+use ptx_store::{Artifact, ArtifactKey, EntryKey, Kind};
 
 use crate::error::OnPath as _;
 use crate::format::{LONGEST_HEADER, LONGEST_NAME, LONGEST_PAYLOAD, Unreadable};
-use crate::read::Stored;
+use crate::read::EntryFile;
 use crate::storage::{FileKind, OsStorage, Storage, StorageFile, read_full};
-use crate::{DiskError, EntryKey, Kind, Load, Verified};
+use crate::{DiskError, Verified};
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89PTB\r\n\x1a\n";
 const VERSION: u16 = 1;
@@ -174,18 +175,21 @@ impl Bundle {
         self.entries.iter().map(|(key, ..)| key)
     }
 
-    /// The entry of `key`. A damaged one stays where it is: a bundle is not repaired.
-    pub fn load(&self, key: impl Into<EntryKey>) -> Load {
-        let stored = match self.stored(&key.into(), LONGEST_PAYLOAD) {
-            Ok(Some(stored)) => stored,
-            Ok(None) | Err(Missing::Newer) => return Load::Miss,
-            Err(Missing::Damaged(damage)) => return Load::Damaged(damage),
-            Err(Missing::Failed(error)) => return Load::Failed(error),
-        };
-        match stored.entry() {
-            Ok(Some(entry)) => Load::Hit(entry),
-            Ok(None) => Load::Miss,
-            Err(damage) => Load::Damaged(damage),
+    /// Loads the artifact of `key`. Returns `None` where the bundle has none that this release
+    /// reads.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskError::Damaged`] for a damaged entry, which stays: a bundle is not repaired. Also
+    /// where the file cannot be read.
+    pub fn load<K: ArtifactKey>(&self, key: &K) -> Result<Option<Artifact<K::Payload>>, DiskError> {
+        let key: EntryKey = (*key).into();
+        let damaged = |damage| DiskError::Damaged { path: self.path.clone(), key, damage };
+        match self.stored(&key, LONGEST_PAYLOAD) {
+            Ok(Some(stored)) => stored.artifact::<K>().map_err(damaged),
+            Ok(None) | Err(Missing::Newer) => Ok(None),
+            Err(Missing::Damaged(damage)) => Err(damaged(damage)),
+            Err(Missing::Failed(error)) => Err(error),
         }
     }
 
@@ -217,7 +221,7 @@ impl Bundle {
         &self,
         key: &EntryKey,
         most_bytes: u64,
-    ) -> Result<Option<Stored>, Missing> {
+    ) -> Result<Option<EntryFile>, Missing> {
         let found = self.entries.binary_search_by(|(other, ..)| order(other).cmp(&order(key)));
         let Some((_, offset, length)) = found.ok().and_then(|at| self.entries.get(at)) else {
             return Ok(None);
@@ -230,7 +234,7 @@ impl Bundle {
             .on("read", &self.path)
             .map_err(Missing::Failed)?;
         bytes.truncate(count);
-        match Stored::check(bytes, key, most_bytes) {
+        match EntryFile::check(bytes, key, most_bytes) {
             Ok(stored) => Ok(Some(stored)),
             Err(Unreadable::Newer) => Err(Missing::Newer),
             Err(Unreadable::Damaged(damage)) => Err(Missing::Damaged(damage)),

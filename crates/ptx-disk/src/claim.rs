@@ -9,7 +9,8 @@
 use std::io;
 use std::time::Duration;
 
-use crate::EntryKey;
+use ptx_store::EntryKey;
+
 use crate::folders::open_own_file;
 use crate::layout::Layout;
 use crate::storage::{Storage, StorageFile};

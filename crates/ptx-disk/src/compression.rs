@@ -7,12 +7,13 @@ use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
+use ptx_store::Kind;
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::dict::DecoderDictionary;
 use zstd::zstd_safe::{CParameter, get_dict_id_from_dict, get_frame_content_size};
 
+use crate::Damage;
 use crate::format::Encoding;
-use crate::{Damage, Kind};
 
 /// The shortest match that the fast levels look for in PTX text, zstd's longest. Its own choice of
 /// 5 and 6 gives no smaller frames there, and a fifth more sequences for every load to decode.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ptx_key::Digest;
+use ptx_store::{EntryKey, Size};
 
 use crate::settings;
-use crate::{Bounds, Compression, DiskError, Durability, EntryKey, Location, Mode};
+use crate::{Compression, Damage, DiskError, Durability, Location, Mode};
 
 /// How a store is set up. [`Config::new`] and [`Config::find`] give sensible values; change what
 /// you must.
@@ -30,8 +31,15 @@ pub struct Config {
     pub compression: Compression,
     /// The largest entry, in bytes, stored and decoded. Larger ones are neither written nor read.
     pub most_entry_bytes: u64,
-    /// How much the store may hold.
-    pub bounds: Bounds,
+    /// The most that the store may hold: bytes on the medium, each file rounded up to blocks of
+    /// 4,096, and entries, since file systems run out of inodes as well. A key that was claimed
+    /// within the last day has an empty file for its claim beside its entry.
+    pub budget: Size,
+    /// How long an entry stays that nobody uses. A trim removes all that are older, and writes
+    /// look at a few entries now and then.
+    pub longest_unused: Duration,
+    /// Free bytes that the store leaves to others, but at most a twentieth of the file system.
+    pub free_bytes: u64,
     /// The longest time that a claim waits for its holder.
     pub longest_claim_wait: Duration,
     /// Where the file system has no locks: the time without a sign of life after which the holder
@@ -63,7 +71,9 @@ impl Config {
             durability: Durability::None,
             compression: Compression::default(),
             most_entry_bytes: 256 << 20,
-            bounds: Bounds::default(),
+            budget: Size { entries: 200_000, bytes: 4 << 30 },
+            longest_unused: Duration::from_secs(90 * 24 * 60 * 60),
+            free_bytes: 1 << 30,
             longest_claim_wait: Duration::from_secs(30),
             lease_time: Duration::from_secs(10),
             first_pause: Duration::from_secs(1),
@@ -78,10 +88,10 @@ impl Config {
     ///
     /// | variable | field | value |
     /// | --- | --- | --- |
-    /// | `PTX_CACHE_BYTES` | [`Bounds::bytes`] | bytes, such as `512M` or `4GiB` |
-    /// | `PTX_CACHE_ENTRIES` | [`Bounds::entries`] | a number |
-    /// | `PTX_CACHE_DAYS` | [`Bounds::age`] | days |
-    /// | `PTX_CACHE_FREE_BYTES` | [`Bounds::free_bytes`] | bytes |
+    /// | `PTX_CACHE_BYTES` | [`Size::bytes`] of [`Config::budget`] | bytes, such as `512M` or `4GiB` |
+    /// | `PTX_CACHE_ENTRIES` | [`Size::entries`] of [`Config::budget`] | a number |
+    /// | `PTX_CACHE_DAYS` | [`Config::longest_unused`] | days |
+    /// | `PTX_CACHE_FREE_BYTES` | [`Config::free_bytes`] | bytes |
     /// | `PTX_CACHE_ENTRY_BYTES` | [`Config::most_entry_bytes`] | bytes |
     /// | `PTX_CACHE_COMPRESSION` | [`Config::compression`] | `off`, or zstd's level |
     ///
@@ -134,6 +144,14 @@ pub enum Warning {
     ReadingOff {
         /// What failed.
         error: DiskError,
+    },
+    /// A stored file is damaged. A store that may write quarantines it; the load misses.
+    #[error("`{}` is damaged and is not used: {damage}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        damage: Damage,
     },
     /// A read-only tier cannot be used; the store goes on without it.
     #[error("a layer under the store is left out: {error}")]

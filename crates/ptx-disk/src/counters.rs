@@ -51,6 +51,8 @@ counters! {
     misses,
     /// Entries that this process wrote.
     published,
+    /// Entries that this process wrote over imported ones, which count as published too.
+    replaced_imported,
     /// Writes that found the same content there already.
     already_there,
     /// Writes that found other content there, which stayed: two lowerings of one key disagree.
@@ -74,8 +76,9 @@ counters! {
     removed,
     /// Claims held.
     claims_held,
-    /// Claims that were given up, after the longest wait or for want of locks.
-    claims_unheld,
+    /// Claims without coordination: the store is off or read-only, the wait took as long as it
+    /// may, or the file system failed.
+    not_coordinated,
     /// Leftovers of dead processes removed.
     swept,
 }

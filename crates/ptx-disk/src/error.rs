@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::EntryKey;
+use ptx_store::EntryKey;
 
 /// Why the store could not be opened or could not do its work.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -115,13 +115,16 @@ pub enum DiskError {
         /// The entry's key.
         key: EntryKey,
     },
-    /// A cubin was to be kept under the key of a PTX text, or the reverse.
-    #[error("{key} is a key for {} and cannot name {found}", key.kind())]
-    WrongKind {
-        /// The key.
+    /// An entry of a bundle is damaged. An entry of a store is quarantined instead.
+    #[error("the entry of {key} in `{}` cannot be used: export the bundle again", path.display())]
+    Damaged {
+        /// The bundle.
+        path: PathBuf,
+        /// The entry's key.
         key: EntryKey,
-        /// What the payload is.
-        found: crate::Kind,
+        /// What is wrong with it.
+        #[source]
+        damage: Damage,
     },
 }
 

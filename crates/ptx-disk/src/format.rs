@@ -1,8 +1,9 @@
 //! The bytes of a stored entry's header. `FORMAT.md` beside this crate is the specification.
 
 use ptx_key::{DIGEST_BYTES, Digest};
+use ptx_store::{Attributes, EntryKey, Kind};
 
-use crate::{Attributes, Damage, EntryKey, Kind};
+use crate::Damage;
 
 /// The version of the format that this release writes.
 pub const FORMAT_VERSION: u16 = 1;
@@ -131,6 +132,11 @@ impl Header {
         bytes.extend(attributes);
         bytes.extend(Digest::of_bytes(&bytes).as_bytes());
         Some(bytes)
+    }
+
+    /// The digest that variants of one program share.
+    pub fn family(&self) -> Option<Digest> {
+        self.attributes.get("family")?.try_into().ok().map(Digest::from_bytes)
     }
 
     /// Reads the header that `bytes` begin with; the header, and what stands behind it. The

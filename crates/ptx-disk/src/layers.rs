@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use ptx_store::{Artifact, ArtifactKey};
+
+use crate::DiskError;
 use crate::bundle::Bundle;
 use crate::error::OnPath as _;
 use crate::layout::Layout;
 use crate::read::{Found, read};
 use crate::storage::{FileKind, Storage};
-use crate::{DiskError, Entry, EntryKey};
 
 /// A bundle, or the folder of another store. Nothing in it is ever changed.
 #[derive(Debug)]
@@ -28,7 +30,12 @@ impl Layer {
     }
 
     /// The entry of `key`. Damage is a miss: who owns the layer repairs it.
-    pub(crate) fn load(&self, key: &EntryKey, most_bytes: u64) -> Option<Entry> {
+    pub(crate) fn load<K: ArtifactKey>(
+        &self,
+        key: &K,
+        most_bytes: u64,
+    ) -> Option<Artifact<K::Payload>> {
+        let key = &(*key).into();
         let stored = match self {
             Self::Bundle(bundle) => bundle.stored(key, most_bytes).ok()??,
             Self::Folder { storage, layout } => {
@@ -38,6 +45,6 @@ impl Layer {
                 }
             }
         };
-        stored.entry().ok()?
+        stored.artifact::<K>().ok()?
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process;
 
-use crate::{EntryKey, Kind};
+use ptx_store::{EntryKey, Kind};
 
 /// Places in quarantine. What is set aside takes one at random, over what was there.
 pub(crate) const QUARANTINE_PLACES: u32 = 64;
@@ -101,6 +101,12 @@ impl Layout {
     pub(crate) fn tag(&self) -> PathBuf {
         self.root.join("CACHEDIR.TAG")
     }
+}
+
+/// The number of the directory that holds the entry of `key`.
+pub(crate) const fn directory_of(key: &EntryKey) -> u8 {
+    let [first, ..] = *key.as_bytes();
+    first
 }
 
 /// 32 random hexadecimal digits that no other process gives.

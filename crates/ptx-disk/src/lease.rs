@@ -13,7 +13,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::EntryKey;
+use ptx_store::EntryKey;
+
 use crate::folders::make_room_for;
 use crate::layout::Layout;
 use crate::storage::{FileIdentity, Metadata, Storage, StorageFile};

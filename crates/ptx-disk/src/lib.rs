@@ -5,28 +5,38 @@
 //! starts warm. Any number of processes use one folder at once.
 //!
 //! ```
-//! use std::time::Duration;
-//! use ptx_disk::{Claim, Config, DiskStore, Entry};
+//! use ptx_disk::{Artifact, Claim, Config, DiskStore, PtxArtifact, Store as _, StoreError};
 //! # use ptx_key::{Digest, PtxKey};
-//! # let folder = tempfile::tempdir()?;
-//! # let root = folder.path().join("store");
+//! # let directory = tempfile::tempdir()?;
+//! # let root = directory.path().join("store");
 //! # let key = PtxKey::from_bytes(*Digest::of_bytes(b"saxpy").as_bytes());
 //!
-//! let store = DiskStore::open(Config::new(root))?;
-//! let entry = match store.load(key).hit() {
-//!     Some(entry) => entry,
-//!     // Others who want the same artifact wait for this claim.
-//!     None => match store.claim(key) {
-//!         Claim::Published(entry) => entry,
-//!         _held_or_not => {
-//!             let entry = Entry::ptx(".version 8.0\n.target sm_90\n", Duration::from_millis(12));
-//!             let _ = store.store(key, &entry);
-//!             entry
-//!         }
-//!     },
-//! };
-//! assert_eq!(store.load(key).hit().map(|found| found.payload), Some(entry.payload));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! /// Compiles the kernel. Only the first run of the program does.
+//! fn lower() -> PtxArtifact {
+//!     Artifact::from(".version 8.0\n.target sm_90\n")
+//! }
+//!
+//! fn get(store: &DiskStore, key: &PtxKey) -> Result<PtxArtifact, StoreError> {
+//!     if let Some(found) = store.load(key)? {
+//!         return Ok(found);
+//!     }
+//!     // Other threads and processes that need the artifact wait until `_guard` is dropped.
+//!     let _guard = match store.claim(key)? {
+//!         Claim::Published(found) => return Ok(found),
+//!         Claim::Held(guard) => Some(guard),
+//!         Claim::NotCoordinated => None,
+//!     };
+//!     let artifact = lower();
+//!     store.store(key, &artifact)?;
+//!     Ok(artifact)
+//! }
+//!
+//! let store = DiskStore::open(Config::new(&root))?;
+//! let first = get(&store, &key)?;
+//! // The next process finds it.
+//! let next = DiskStore::open(Config::new(&root))?;
+//! assert_eq!(next.load(&key)?.map(|found| found.payload), Some(first.payload));
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! ```
 //!
 //! # What it promises
@@ -56,18 +66,15 @@
 //! has no word for (opening without following links, renaming without replacing, the kind of a
 //! file system), `etcetera` knows the platform's folder for caches, `fastrand` makes names for
 //! temporary files, `ptx-eviction` chooses what stays within the bounds, `tracing` takes warnings,
-//! `thiserror` derives the error types. With the feature `cache` the store is a tier of `ptx-cache`, for
-//! texts and for cubins.
+//! `thiserror` derives the error types. `ptx-store` has what a store keeps and
+//! must do.
 
 mod bundle;
 mod claim;
 mod compression;
 mod config;
 mod counters;
-#[cfg(feature = "cache")]
-mod cubin_tier;
 mod degradation;
-mod entry;
 mod error;
 mod folders;
 pub mod format;
@@ -75,7 +82,6 @@ mod layers;
 mod layout;
 mod lease;
 mod location;
-mod outcome;
 mod publish;
 mod quarantine;
 mod read;
@@ -83,8 +89,6 @@ mod settings;
 pub mod storage;
 mod store;
 mod sweep;
-#[cfg(feature = "cache")]
-mod tier;
 mod totals;
 mod trim;
 
@@ -92,10 +96,11 @@ pub use bundle::{Bundle, Index, MOST_ENTRIES};
 pub use compression::Compression;
 pub use config::{Config, Warning, WarningHook};
 pub use counters::Statistics;
-pub use entry::{Attributes, Entry, EntryKey, Kind, Payload};
 pub use error::{Damage, DiskError};
 pub use location::{Location, Mode};
-pub use outcome::{Claim, ClaimGuard, Load, Stored};
+pub use ptx_store::{
+    Artifact, Attributes, Claim, CubinArtifact, EntryKey, Kind, Payload, PtxArtifact, Size, Store,
+    StoreError, Stored,
+};
 pub use publish::Durability;
-pub use store::{DiskStore, Imported, Recompressed, Verified};
-pub use trim::{Bounds, Trimmed};
+pub use store::{DiskStore, Imported, Verified};

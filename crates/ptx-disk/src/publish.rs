@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use ptx_key::Digest;
+use ptx_store::{Attributes, Size};
 
+use crate::DiskError;
 use crate::counters::Counters;
 use crate::error::OnPath as _;
 use crate::folders::make_room_for;
@@ -19,8 +21,7 @@ use crate::layout::Layout;
 use crate::quarantine::set_aside;
 use crate::read::{Found, Opened, read};
 use crate::storage::{Storage, StorageFile, is_gone, write_full};
-use crate::totals::{Change, Total};
-use crate::{Attributes, DiskError};
+use crate::totals::{Change, size_of, size_of_file};
 
 /// Attempts to take a name while other processes take and free it.
 const ATTEMPTS: u32 = 8;
@@ -73,7 +74,7 @@ impl Publisher<'_> {
     /// a file; that is swept later.
     pub(crate) fn publish(&self, header: &Header, bytes: &[u8]) -> Result<Outcome, DiskError> {
         let target = self.layout.entry(&header.key);
-        let size = Total::of_file(bytes.len() as u64);
+        let size = size_of_file(bytes.len() as u64);
         let mut temporary = self.write_temporary(bytes, None)?;
         for _ in 0..ATTEMPTS {
             match self.storage.rename_new(&temporary.path, &target) {
@@ -128,7 +129,7 @@ impl Publisher<'_> {
                     self.sync_theirs(&*opened.file, target)?;
                     Standing::Stays(Outcome::AlreadyThere)
                 } else if imported(&theirs.header) && !imported(ours) {
-                    let old = Total::of_file(theirs.bytes().len() as u64);
+                    let old = size_of_file(theirs.bytes().len() as u64);
                     Standing::GivesWay(opened, old)
                 } else {
                     Standing::Stays(Outcome::Conflicting { kept })
@@ -140,7 +141,7 @@ impl Publisher<'_> {
                 tracing::debug!(path = %target.display(), %damage, "setting a damaged entry aside");
                 if set_aside(self.storage, self.layout, target, &found).on("set aside", target)? {
                     self.counters.quarantined.add();
-                    self.changed(Change::Removed(Total::of(&found)));
+                    self.changed(Change::Removed(size_of(&found)));
                 }
                 Standing::Gone
             }
@@ -264,7 +265,7 @@ impl Publisher<'_> {
 enum Standing {
     Stays(Outcome),
     /// Held open, so that no other file is taken for it.
-    GivesWay(Opened, Total),
+    GivesWay(Opened, Size),
     Gone,
 }
 

@@ -5,22 +5,22 @@
 //! kill this process when another one, or a file server, cuts the file short.)
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ptx_key::Digest;
+use ptx_store::{Artifact, ArtifactKey, Attributes, EntryKey, Kind, Payload as _};
 
 use crate::error::OnPath as _;
 use crate::format::{Header, LONGEST_HEADER, LONGEST_PAYLOAD, Unreadable};
 use crate::storage::{
     FileKind, Metadata, Storage, StorageFile, is_gone, is_medium_error, read_full,
 };
-use crate::{Damage, DiskError, Entry, EntryKey, Kind, Payload};
+use crate::{Damage, DiskError};
 
 /// What stands under a key's name.
 pub(crate) enum Found {
     /// An entry whose bytes are the ones that were written.
-    Whole(Box<Stored>, Opened),
+    Whole(Box<EntryFile>, Opened),
     /// Nothing.
     Nothing,
     /// A file of a newer release, or one larger than this store is set to read. It stays.
@@ -30,7 +30,7 @@ pub(crate) enum Found {
 }
 
 /// An entry as it is stored.
-pub(crate) struct Stored {
+pub(crate) struct EntryFile {
     pub(crate) header: Header,
     bytes: Vec<u8>,
     payload_at: usize,
@@ -89,14 +89,14 @@ pub(crate) fn read(
         Err(error) => return Err(error).on("read", path),
     };
     bytes.truncate(count);
-    match Stored::check(bytes, key, most_bytes) {
+    match EntryFile::check(bytes, key, most_bytes) {
         Ok(stored) => Ok(Found::Whole(Box::new(stored), Opened { metadata, file })),
         Err(Unreadable::Newer) => Ok(Found::NotForUs),
         Err(Unreadable::Damaged(damage)) => damaged(damage),
     }
 }
 
-impl Stored {
+impl EntryFile {
     /// `bytes`, if they are the whole file of the entry of `key`.
     pub(crate) fn check(
         bytes: Vec<u8>,
@@ -130,43 +130,61 @@ impl Stored {
         self.bytes.get(self.payload_at..).unwrap_or_default()
     }
 
-    /// Checks the content's own digest too, which loading need not; `Newer` where the encoding
-    /// needs a newer release.
+    /// Checks the digest of the content too, which a load need not. Returns `Newer` where the
+    /// encoding needs a newer release.
     ///
     /// # Errors
     ///
     /// What is wrong.
     pub(crate) fn verify(&self) -> Result<(), Unreadable> {
-        match self.entry()? {
+        match self.decode(|content| Digest::of_bytes(content) == self.header.content_digest)? {
             None => Err(Unreadable::Newer),
-            Some(entry)
-                if Digest::of_bytes(entry.payload.as_bytes()) == self.header.content_digest =>
-            {
-                Ok(())
-            }
-            Some(_) => Err(Damage::Decoding.into()),
+            Some(true) => Ok(()),
+            Some(false) => Err(Damage::Decoding.into()),
         }
     }
 
-    /// The entry that these bytes are; `None` where its encoding needs a newer release.
-    pub(crate) fn entry(&self) -> Result<Option<Entry>, Damage> {
+    /// Decodes the payload and gives the content to `take`. Returns `None` where the encoding
+    /// needs a newer release.
+    ///
+    /// # Errors
+    ///
+    /// Where the payload does not decode, or a text is no UTF-8.
+    pub(crate) fn decode<T>(&self, take: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Damage> {
         let header = &self.header;
-        let payload = |content: &[u8]| match header.key.kind() {
-            Kind::Ptx => {
-                let text = std::str::from_utf8(content).map_err(|_| Damage::NotText)?;
-                Ok(Payload::Ptx(Arc::from(text)))
-            }
-            Kind::Cubin => Ok(Payload::Cubin(Arc::from(content))),
+        let checked = |content: &[u8]| {
+            let is_text = std::str::from_utf8(content).is_ok();
+            (header.key.kind() != Kind::Ptx || is_text).then(|| take(content))
         };
-        let decoded = header.encoding.decode_with(self.payload(), header.content_bytes, payload)?;
-        let Some(payload) = decoded.transpose()? else { return Ok(None) };
+        match header.encoding.decode_with(self.payload(), header.content_bytes, checked)? {
+            None => Ok(None),
+            Some(None) => Err(Damage::NotText),
+            Some(taken) => Ok(taken),
+        }
+    }
+
+    /// The artifact that these bytes hold. Returns `None` where the encoding needs a newer release.
+    ///
+    /// # Errors
+    ///
+    /// Where the payload does not decode, or a text is no UTF-8.
+    pub(crate) fn artifact<K: ArtifactKey>(&self) -> Result<Option<Artifact<K::Payload>>, Damage> {
+        let header = &self.header;
+        let decoded = header.encoding.decode_with(
+            self.payload(),
+            header.content_bytes,
+            K::Payload::from_bytes,
+        )?;
+        let Some(payload) = decoded else { return Ok(None) };
+        let payload = payload.ok_or(Damage::NotText)?;
+        let mut attributes = header.attributes.clone();
         let created = Duration::from_nanos(header.created_nanos);
-        Ok(Some(Entry {
-            payload,
-            cost: Duration::from_nanos(header.cost_nanos),
-            created: SystemTime::UNIX_EPOCH.checked_add(created).unwrap_or(SystemTime::UNIX_EPOCH),
-            producer: header.producer.clone(),
-            attributes: header.attributes.clone(),
-        }))
+        let created = SystemTime::UNIX_EPOCH.checked_add(created);
+        attributes.set_created(created.unwrap_or(SystemTime::UNIX_EPOCH));
+        if !header.producer.is_empty() {
+            attributes.set(Attributes::PRODUCER, header.producer.clone());
+        }
+        let cost = Duration::from_nanos(header.cost_nanos);
+        Ok(Some(Artifact::from_stored(payload, attributes, cost)))
     }
 }

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use crate::{Bounds, Compression, Config, DiskError};
+use crate::{Compression, Config, DiskError};
 
 const SIZE: &str = "give a number of bytes, such as 512M, 4GiB or 1048576";
 const COUNT: &str = "give a number of entries, such as 200000";
@@ -21,11 +21,10 @@ fn apply_from(
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<(), DiskError> {
     let read = Reader(variable);
-    let Bounds { bytes, entries, age, free_bytes } = &mut config.bounds;
-    read.set("PTX_CACHE_BYTES", SIZE, size, bytes)?;
-    read.set("PTX_CACHE_ENTRIES", COUNT, number, entries)?;
-    read.set("PTX_CACHE_DAYS", DAYS, days, age)?;
-    read.set("PTX_CACHE_FREE_BYTES", SIZE, size, free_bytes)?;
+    read.set("PTX_CACHE_BYTES", SIZE, size, &mut config.budget.bytes)?;
+    read.set("PTX_CACHE_ENTRIES", COUNT, number, &mut config.budget.entries)?;
+    read.set("PTX_CACHE_DAYS", DAYS, days, &mut config.longest_unused)?;
+    read.set("PTX_CACHE_FREE_BYTES", SIZE, size, &mut config.free_bytes)?;
     read.set("PTX_CACHE_ENTRY_BYTES", SIZE, size, &mut config.most_entry_bytes)?;
     read.set("PTX_CACHE_COMPRESSION", LEVEL, compression, &mut config.compression)
 }
@@ -106,16 +105,16 @@ mod tests {
             ("4GiB", 4 << 30),
             (" 2 TiB ", 2 << 40),
         ] {
-            assert_eq!(with("PTX_CACHE_BYTES", value).unwrap().bounds.bytes, bytes, "{value}");
+            assert_eq!(with("PTX_CACHE_BYTES", value).unwrap().budget.bytes, bytes, "{value}");
         }
     }
 
     #[test]
     fn every_setting_reaches_its_field() {
-        assert_eq!(with("PTX_CACHE_ENTRIES", "5").unwrap().bounds.entries, 5);
-        let days = with("PTX_CACHE_DAYS", "2").unwrap().bounds.age;
+        assert_eq!(with("PTX_CACHE_ENTRIES", "5").unwrap().budget.entries, 5);
+        let days = with("PTX_CACHE_DAYS", "2").unwrap().longest_unused;
         assert_eq!(days, Duration::from_secs(2 * 24 * 60 * 60));
-        assert_eq!(with("PTX_CACHE_FREE_BYTES", "3G").unwrap().bounds.free_bytes, 3 << 30);
+        assert_eq!(with("PTX_CACHE_FREE_BYTES", "3G").unwrap().free_bytes, 3 << 30);
         assert_eq!(with("PTX_CACHE_ENTRY_BYTES", "1M").unwrap().most_entry_bytes, 1 << 20);
         let level = |value| with("PTX_CACHE_COMPRESSION", value).unwrap().compression;
         assert_eq!(level("off"), Compression::Off);
@@ -125,7 +124,9 @@ mod tests {
     #[test]
     fn what_is_not_set_stays() {
         let config = with("PTX_CACHE_OTHER", "nonsense").unwrap();
-        assert_eq!(config.bounds, Bounds::default());
+        let standard = Config::new("/store");
+        let times = |config: &Config| (config.longest_unused, config.free_bytes);
+        assert_eq!((config.budget, times(&config)), (standard.budget, times(&standard)));
         assert_eq!(config.compression, Compression::default());
     }
 

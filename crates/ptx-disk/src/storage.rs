@@ -1,10 +1,12 @@
 //! Everything the store asks of a file system, behind one trait.
 //!
-//! Nothing else in this crate reads or writes a file. [`OsStorage`] is the real thing,
-//! [`MemoryStorage`] keeps what is live apart from what would survive a power cut, and
-//! [`FaultyStorage`] makes chosen operations of another storage fail.
+//! Nothing else in this crate reads or writes a file. [`OsStorage`] is the
+//! machine's file system. With the feature `testing`, `MemoryStorage` keeps what is live apart from
+//! what would survive a power cut, and `FaultyStorage` fails chosen operations of another storage.
 
+#[cfg(any(test, feature = "testing"))]
 mod faulty;
+#[cfg(any(test, feature = "testing"))]
 mod memory;
 mod os;
 
@@ -14,7 +16,9 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+#[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultyStorage, Operation};
+#[cfg(any(test, feature = "testing"))]
 pub use memory::{MemoryStorage, Survival};
 pub use os::OsStorage;
 pub(crate) use os::is_medium_error;

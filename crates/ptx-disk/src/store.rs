@@ -8,7 +8,6 @@ mod trim;
 mod write;
 
 pub use inventory::{Imported, Verified};
-pub use recompress::Recompressed;
 
 use std::fmt;
 use std::path::Path;
@@ -16,17 +15,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use ptx_store::{Artifact, ArtifactKey, Claim, EntryKey, Store, StoreError, Stored};
+
 use crate::config::{Config, Warning};
 use crate::counters::{Counters, Statistics};
 use crate::degradation::Gate;
 use crate::error::OnPath as _;
 use crate::folders::prepare_root;
 use crate::layers::Layer;
-use crate::layout::Layout;
+use crate::layout::{Layout, directory_of};
 use crate::read::{Found, Opened, read};
 use crate::storage::{OsStorage, Storage, is_gone};
-use crate::totals::{Change, Total, record};
-use crate::{DiskError, Durability, EntryKey, Load, Mode};
+use crate::totals::{Change, record, size_of};
+use crate::{DiskError, Durability, Mode};
 
 /// Failures in a row that leave reading on: one file that cannot be read says little about the
 /// others, while a failed write says that the next will fail as well.
@@ -156,60 +157,62 @@ impl DiskStore {
         Ok(store)
     }
 
-    /// The entry of `key`, from the store's own folder or else from a layer. Takes no lock; writes
-    /// nothing unless the file is damaged, except for a new time of last change once an hour.
-    pub fn load(&self, key: impl Into<EntryKey>) -> Load {
-        let key = key.into();
-        let loaded = match &self.open {
-            Some(open) => self.load_open(open, &key),
-            None => Load::Miss,
+    /// Loads the artifact of `key` from the store's own directory, or else from a layer.
+    fn load_any<K: ArtifactKey>(&self, key: &K) -> Result<Option<Artifact<K::Payload>>, DiskError> {
+        let own = match &self.open {
+            Some(open) => self.load_own(open, key),
+            None => Ok(None),
         };
-        let most_bytes = self.config.most_entry_bytes;
-        let below = || self.layers.iter().find_map(|layer| layer.load(&key, most_bytes));
-        if let Load::Hit(_) = loaded {
+        if let Ok(Some(_)) = own {
             self.counters.hits.add();
-        } else if let Some(entry) = below() {
+            return own;
+        }
+        let most_bytes = self.config.most_entry_bytes;
+        let below = self.layers.iter().find_map(|layer| layer.load(key, most_bytes));
+        if below.is_some() {
             self.counters.hits.add();
             self.counters.layer_hits.add();
-            return Load::Hit(entry);
-        } else {
-            self.counters.misses.add();
+            return Ok(below);
         }
-        loaded
+        self.counters.misses.add();
+        own
     }
 
-    fn load_open(&self, open: &Open, key: &EntryKey) -> Load {
+    fn load_own<K: ArtifactKey>(
+        &self,
+        open: &Open,
+        key: &K,
+    ) -> Result<Option<Artifact<K::Payload>>, DiskError> {
         if !open.reading.permits(Instant::now) {
             self.counters.refused.add();
-            return Load::Miss;
+            return Ok(None);
         }
-        let path = open.layout.entry(key);
-        let found = match read(&*open.storage, &path, key, self.config.most_entry_bytes) {
-            Ok(found) => found,
-            Err(error) => return Load::Failed(self.read_failed(open, error)),
-        };
+        let key: EntryKey = (*key).into();
+        let path = open.layout.entry(&key);
+        let found = read(&*open.storage, &path, &key, self.config.most_entry_bytes);
+        let found = found.map_err(|error| self.read_failed(open, error))?;
         open.reading.succeeded();
         let (damage, metadata) = match found {
-            Found::Nothing => return Load::Miss,
+            Found::Nothing => return Ok(None),
             Found::Damaged(damage, metadata) => (damage, metadata),
             Found::NotForUs => {
                 self.counters.left_alone.add();
-                return Load::Miss;
+                return Ok(None);
             }
-            Found::Whole(stored, opened) => match stored.entry() {
-                Ok(Some(entry)) => {
+            Found::Whole(stored, opened) => match stored.artifact::<K>() {
+                Ok(Some(artifact)) => {
                     self.note_use(&opened);
-                    return Load::Hit(entry);
+                    return Ok(Some(artifact));
                 }
                 Ok(None) => {
                     self.counters.left_alone.add();
-                    return Load::Miss;
+                    return Ok(None);
                 }
                 Err(damage) => (damage, opened.metadata),
             },
         };
-        self.quarantine(open, key, damage, &metadata);
-        Load::Damaged(damage)
+        self.quarantine(open, &key, damage, &metadata);
+        Ok(None)
     }
 
     /// Notes that an entry was used, in its file's time of last change and at most once in a
@@ -227,23 +230,17 @@ impl DiskStore {
         }
     }
 
-    /// Takes the entry of `key` out; whether there was one.
-    ///
-    /// # Errors
-    ///
-    /// Where it could not be removed. A read-only store removes nothing and is no error.
-    pub fn remove(&self, key: impl Into<EntryKey>) -> Result<bool, DiskError> {
+    fn remove_own(&self, key: EntryKey) -> Result<bool, DiskError> {
         let Some(open) = self.writable() else {
             return Ok(false);
         };
-        let key = key.into();
         let path = open.layout.entry(&key);
-        // Looked at first, for its size: what appears in between is of a later writer.
+        // Looked at first, for its size: what appears in between belongs to a later writer.
         let found = open.storage.metadata(&path);
         let removed = found.and_then(|found| open.storage.remove_file(&path).map(|()| found));
         match removed {
             Ok(found) => {
-                self.account(open, key.folder(), &[Change::Removed(Total::of(&found))]);
+                self.account(open, directory_of(&key), &[Change::Removed(size_of(&found))]);
                 self.counters.removed.add();
                 Ok(true)
             }
@@ -274,6 +271,67 @@ impl DiskStore {
     /// The store's folder; `None` where nothing is kept.
     pub fn root(&self) -> Option<&Path> {
         self.open.as_ref().map(|open| open.layout.root())
+    }
+}
+
+impl<K: ArtifactKey> Store<K> for DiskStore {
+    #[expect(clippy::unnecessary_literal_bound, reason = "the trait's own signature")]
+    fn name(&self) -> &str {
+        "disk"
+    }
+
+    /// Loads the artifact of `key`, from the store's own directory or else from a layer.
+    ///
+    /// Takes no lock and lists nothing. Writes nothing unless the file is damaged, except for a
+    /// new time of last change once an hour. A damaged file is quarantined and is a miss.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskError::Storage`] where the file system does not let the store see.
+    fn load(&self, key: &K) -> Result<Option<Artifact<K::Payload>>, StoreError> {
+        Ok(self.load_any(key)?)
+    }
+
+    /// Keeps `artifact` under `key`, unless an entry is there already.
+    ///
+    /// An entry of other content stays, with a [`Warning::Conflict`], unless it was imported and
+    /// `artifact` was not.
+    ///
+    /// # Errors
+    ///
+    /// A [`DiskError`] where the entry is not kept, or may not survive what the store's
+    /// [`Durability`] says.
+    fn store(&self, key: &K, artifact: &Artifact<K::Payload>) -> Result<Stored, StoreError> {
+        Ok(self.keep(key, artifact)?)
+    }
+
+    /// Removes the entry of `key` from the store's own directory. Returns true if it was present.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskError::Storage`] where it could not be removed. A read-only store removes nothing,
+    /// which is no error.
+    fn remove(&self, key: &K) -> Result<bool, StoreError> {
+        Ok(self.remove_own((*key).into())?)
+    }
+
+    /// Claims `key`, so that other threads and processes wait. Blocks while another holds the
+    /// claim, at most [`Config::longest_claim_wait`]. When the holder dies, a waiter takes over
+    /// at once.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskError::Storage`] where the file system fails.
+    fn claim(&self, key: &K) -> Result<Claim<K>, StoreError> {
+        Ok(self.claim_key(key)?)
+    }
+
+    fn is_writable(&self) -> bool {
+        DiskStore::is_writable(self)
+    }
+
+    fn quarantined(&self) -> u64 {
+        self.counters.quarantined.get()
     }
 }
 

@@ -5,9 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use ptx_store::Size;
+
 use crate::layout::Layout;
 use crate::storage::{FileKind, Metadata, Storage, names_in, restart_clock};
-use crate::totals::Total;
+use crate::totals::size_of;
 
 /// Removes files older than `age` from the folder where files are written before they are
 /// published; how many. A live writer needs its file for moments.
@@ -69,13 +71,13 @@ pub(crate) fn sweep_entries(
     folder: u8,
     age: Duration,
     now: SystemTime,
-) -> io::Result<Vec<Total>> {
+) -> io::Result<Vec<Size>> {
     let mut removed = Vec::new();
     let folder = layout.entries(folder);
     let names = fastrand::choose_multiple(names_in(storage, &folder)?, MOST_ENTRIES);
     for (path, metadata) in older_than(storage, &folder, names, age, now) {
         if storage.remove_file(&path).is_ok() {
-            removed.push(Total::of(&metadata));
+            removed.push(size_of(&metadata));
         }
     }
     Ok(removed)

@@ -10,6 +10,8 @@ use std::io;
 use std::thread;
 use std::time::Duration;
 
+use ptx_store::Size;
+
 use crate::folders::open_own_file;
 use crate::layout::Layout;
 use crate::storage::{FileKind, Metadata, Storage, names_in, read_full, write_full};
@@ -28,39 +30,30 @@ const WAITS: [u64; 6] = [20, 50, 100, 200, 500, 1000];
 /// More than any folder holds, in entries or bytes: a file that says so is damaged.
 const MOST: i64 = 1 << 56;
 /// A folder that nobody has counted may hold something.
-const UNKNOWN: Total = Total { entries: 1, bytes: 0 };
+const UNKNOWN: Size = Size { entries: 1, bytes: 0 };
 
-/// Entries and what they take.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Total {
-    pub(crate) entries: u64,
-    /// In bytes, each file rounded up to blocks of 4,096.
-    pub(crate) bytes: u64,
+/// One file of this length, in whole blocks.
+pub(crate) fn size_of_file(length: u64) -> Size {
+    Size { entries: 1, bytes: length.div_ceil(BLOCK).saturating_mul(BLOCK) }
 }
 
-impl Total {
-    /// One file of this length.
-    pub(crate) fn of_file(length: u64) -> Self {
-        Self { entries: 1, bytes: length.div_ceil(BLOCK).saturating_mul(BLOCK) }
-    }
+/// What a file takes. What is no file takes nothing, since it was never counted.
+pub(crate) fn size_of(found: &Metadata) -> Size {
+    if found.kind == FileKind::File { size_of_file(found.length) } else { Size::default() }
+}
 
-    /// What a file takes; nothing for what is no file, and was never counted.
-    pub(crate) fn of(found: &Metadata) -> Self {
-        if found.kind == FileKind::File { Self::of_file(found.length) } else { Self::default() }
-    }
+pub(crate) fn sum_of(sizes: impl IntoIterator<Item = Size>) -> Size {
+    sizes.into_iter().fold(Size::default(), |sum, one| Size {
+        entries: sum.entries.saturating_add(one.entries),
+        bytes: sum.bytes.saturating_add(one.bytes),
+    })
+}
 
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            entries: self.entries.saturating_add(other.entries),
-            bytes: self.bytes.saturating_add(other.bytes),
-        }
-    }
-
-    pub(crate) fn minus(self, other: Self) -> Self {
-        Self {
-            entries: self.entries.saturating_sub(other.entries),
-            bytes: self.bytes.saturating_sub(other.bytes),
-        }
+/// `from` without `part`, at least zero.
+pub(crate) fn without(from: Size, part: Size) -> Size {
+    Size {
+        entries: from.entries.saturating_sub(part.entries),
+        bytes: from.bytes.saturating_sub(part.bytes),
     }
 }
 
@@ -97,14 +90,14 @@ impl Balance {
         }
     }
 
-    fn total(self) -> Total {
+    fn total(self) -> Size {
         let positive = |number| u64::try_from(number).unwrap_or(0);
-        Total { entries: positive(self.entries), bytes: positive(self.bytes) }
+        Size { entries: positive(self.entries), bytes: positive(self.bytes) }
     }
 }
 
-impl From<Total> for Balance {
-    fn from(total: Total) -> Self {
+impl From<Size> for Balance {
+    fn from(total: Size) -> Self {
         let signed = |number| i64::try_from(number).unwrap_or(MOST);
         Self { entries: signed(total.entries), bytes: signed(total.bytes) }
     }
@@ -113,13 +106,13 @@ impl From<Total> for Balance {
 /// Something that happened in one folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    Added(Total),
-    Removed(Total),
+    Added(Size),
+    Removed(Size),
     /// The folder was counted, while the file said `before`. What others record between the
     /// counting and this stays recorded.
     Counted {
         before: Option<Balance>,
-        found: Total,
+        found: Size,
     },
 }
 
@@ -129,14 +122,14 @@ pub(crate) struct Totals([Option<Balance>; FOLDERS]);
 
 impl Totals {
     /// The sum over the folders that are known.
-    pub(crate) fn sum(&self) -> Total {
-        self.0.iter().flatten().fold(Total::default(), |sum, balance| sum.plus(balance.total()))
+    pub(crate) fn sum(&self) -> Size {
+        sum_of(self.0.iter().flatten().map(|balance| balance.total()))
     }
 
     /// Folders that hold something, or may; the fullest last.
     pub(crate) fn filled(&self) -> Vec<u8> {
         let folders = (0..=u8::MAX).zip(&self.0);
-        let mut filled: Vec<(u8, Total)> = folders
+        let mut filled: Vec<(u8, Size)> = folders
             .map(|(folder, balance)| (folder, balance.map_or(UNKNOWN, Balance::total)))
             .filter(|(_, total)| total.entries > 0 || total.bytes > 0)
             .collect();
@@ -249,11 +242,11 @@ pub(crate) fn known(storage: &dyn Storage, layout: &Layout, folder: u8) -> Optio
 }
 
 /// Counts one folder.
-fn count(storage: &dyn Storage, layout: &Layout, folder: u8) -> io::Result<Total> {
+fn count(storage: &dyn Storage, layout: &Layout, folder: u8) -> io::Result<Size> {
     let folder = layout.entries(folder);
     let names = names_in(storage, &folder)?;
     let files = names.iter().filter_map(|name| storage.metadata(&folder.join(name)).ok());
-    Ok(files.fold(Total::default(), |sum, file| sum.plus(Total::of(&file))))
+    Ok(sum_of(files.map(|file| size_of(&file))))
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use ptx_eviction::{Budgets, Curve, Retainer};
+use ptx_key::Digest;
+use ptx_store::Size;
 
 use crate::Damage;
 use crate::format::{Header, LONGEST_HEADER, Unreadable};
@@ -16,62 +18,12 @@ use crate::layout::Layout;
 use crate::storage::{
     FileKind, Metadata, Storage, StorageFile, names_in, read_full, restart_clock,
 };
-use crate::totals::{Change, Total, known};
+use crate::totals::{Change, known, size_of_file, sum_of};
 
 /// The idle time in which an entry loses half of its worth.
 const HALF_LIFE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// What is read of a file to learn its cost, in bytes; few headers are longer.
 const FIRST_READ: usize = 4096;
-
-/// How much a store may hold. [`Bounds::default`] is finite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// Bytes on the medium, each file rounded up to blocks of 4,096.
-    pub bytes: u64,
-    /// Entries, since file systems run out of inodes as well. A key that was lowered within the
-    /// last day has an empty file for its claim beside its entry.
-    pub entries: u64,
-    /// How long an entry stays that nobody uses. Trimming sees to it, and writing looks at a few
-    /// entries now and then.
-    pub age: Duration,
-    /// Free bytes that the store leaves to others, but at most a twentieth of the file system.
-    pub free_bytes: u64,
-}
-
-impl Default for Bounds {
-    /// 4 GiB, 200,000 entries, 90 days, 1 GiB.
-    fn default() -> Self {
-        Self {
-            bytes: 4 << 30,
-            entries: 200_000,
-            age: Duration::from_secs(90 * 24 * 60 * 60),
-            free_bytes: 1 << 30,
-        }
-    }
-}
-
-impl Bounds {
-    pub(crate) fn hold(&self, total: Total) -> bool {
-        total.bytes <= self.bytes && total.entries <= self.entries
-    }
-}
-
-/// What a trim removed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Trimmed {
-    /// Entries removed.
-    pub entries: u64,
-    /// Bytes that they took on the medium, in blocks.
-    pub bytes: u64,
-}
-
-impl Trimmed {
-    pub(crate) fn add(&mut self, total: Total) {
-        self.entries = self.entries.saturating_add(total.entries);
-        self.bytes = self.bytes.saturating_add(total.bytes);
-    }
-}
 
 /// An entry that may go.
 pub(crate) struct Candidate {
@@ -79,7 +31,7 @@ pub(crate) struct Candidate {
     folder: u8,
     /// As it was when it was judged.
     metadata: Metadata,
-    size: Total,
+    size: Size,
     /// `None` where only a newer release can tell.
     worth: Option<f64>,
     family: u64,
@@ -95,7 +47,7 @@ impl Candidate {
     }
 
     /// What it takes.
-    pub(crate) fn size(&self) -> Total {
+    pub(crate) fn size(&self) -> Size {
         self.size
     }
 }
@@ -125,7 +77,7 @@ pub(crate) fn candidates(
         names.iter().filter_map(|name| candidate(storage, path.join(name), folder, now)).collect();
     // The order of names in a folder is the file system's; equals are chosen by name.
     candidates.sort_by(|a, b| a.path.cmp(&b.path));
-    let found = candidates.iter().fold(Total::default(), |sum, one| sum.plus(one.size));
+    let found = sum_of(candidates.iter().map(|one| one.size));
     Ok(Counted { candidates, change: Change::Counted { before, found } })
 }
 
@@ -157,20 +109,15 @@ fn candidate(
     let aged = |nanos| Duration::from_nanos(nanos).as_secs_f64() * (-halvings).exp2();
     let (worth, family) = match &header {
         Ok(header) => {
-            let family = header.attributes.family().map(|family| family.prefix());
-            let family = family.unwrap_or_else(|| key_prefix(header.key.as_bytes()));
-            (Some(aged(header.cost_nanos)), family)
+            let key = || Digest::from_bytes(*header.key.as_bytes());
+            (Some(aged(header.cost_nanos)), header.family().unwrap_or_else(key).prefix())
         }
         Err(Unreadable::Newer) => (None, metadata.identity.inode),
         // What cannot be read is worth nothing.
         Err(Unreadable::Damaged(_)) => (Some(0.0), 0),
     };
-    let size = Total::of_file(metadata.length);
+    let size = size_of_file(metadata.length);
     Some(Candidate { path, folder, metadata, size, worth, family, idle })
-}
-
-fn key_prefix(key: &[u8; 32]) -> u64 {
-    ptx_key::Digest::from_bytes(*key).prefix()
 }
 
 fn header(file: &dyn StorageFile, length: u64) -> Result<Header, Unreadable> {
@@ -193,9 +140,9 @@ pub(crate) fn evict(
     storage: &dyn Storage,
     candidates: Vec<Candidate>,
     age: Duration,
-    budget: Total,
+    budget: Size,
     most: usize,
-) -> Vec<(u8, Total)> {
+) -> Vec<(u8, Size)> {
     let (old, rest): (Vec<_>, Vec<_>) =
         candidates.into_iter().partition(|candidate| candidate.idle > age);
     let mut leaving = least_worth(rest, budget);
@@ -207,9 +154,9 @@ pub(crate) fn evict(
 }
 
 /// Those that do not fit, worth least for their size first.
-fn least_worth(candidates: Vec<Candidate>, budget: Total) -> Vec<Candidate> {
-    let total = candidates.iter().fold(Total::default(), |sum, one| sum.plus(one.size));
-    if total.bytes <= budget.bytes && total.entries <= budget.entries {
+fn least_worth(candidates: Vec<Candidate>, budget: Size) -> Vec<Candidate> {
+    let total = sum_of(candidates.iter().map(|one| one.size));
+    if total.fits(budget) {
         return Vec::new();
     }
     let known: Vec<f64> = candidates.iter().filter_map(|candidate| candidate.worth).collect();

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
-use crate::Kind;
 use crate::storage::{FaultyStorage, MemoryStorage, Operation};
+use ptx_store::Kind;
 
 fn key(byte: u8) -> EntryKey {
     EntryKey::from_bytes(Kind::Ptx, [byte; 32])

@@ -1,6 +1,6 @@
 use super::*;
-use crate::Kind;
 use crate::storage::{FaultyStorage, MemoryStorage, Operation};
+use ptx_store::Kind;
 
 /// Long enough that a heart which beats is never taken for dead on a busy machine.
 const LASTS: Duration = Duration::from_secs(1);

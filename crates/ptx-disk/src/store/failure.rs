@@ -2,23 +2,26 @@
 
 use std::time::Instant;
 
+use ptx_store::EntryKey;
+
 use super::{DiskStore, Open};
+use crate::layout::directory_of;
 use crate::quarantine::set_aside;
 use crate::storage::Metadata;
-use crate::totals::{Change, Total};
-use crate::{Damage, DiskError, EntryKey, Mode, Warning};
+use crate::totals::{Change, size_of};
+use crate::{Damage, DiskError, Mode, Warning};
 
 impl DiskStore {
     pub(super) fn quarantine(&self, open: &Open, key: &EntryKey, damage: Damage, found: &Metadata) {
         let path = open.layout.entry(key);
-        tracing::debug!(path = %path.display(), %damage, "a damaged entry");
+        self.config.warn(&Warning::Damaged { path: path.clone(), damage });
         if self.config.mode != Mode::ReadWrite || !open.writing.is_open(Instant::now) {
             return;
         }
         match set_aside(&*open.storage, &open.layout, &path, found) {
             Ok(true) => {
                 self.counters.quarantined.add();
-                self.account(open, key.folder(), &[Change::Removed(Total::of(found))]);
+                self.account(open, directory_of(key), &[Change::Removed(size_of(found))]);
             }
             Ok(false) => {}
             Err(error) => {

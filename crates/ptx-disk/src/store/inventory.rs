@@ -2,15 +2,17 @@
 
 use std::path::Path;
 
+use ptx_store::{Attributes, EntryKey};
+
 use super::{DiskStore, Open};
 use crate::bundle::{FIXED, Index, Missing, order};
 use crate::error::OnPath as _;
 use crate::format::{Header, Unreadable};
 use crate::layout::{Layout, new_name};
 use crate::publish::Outcome;
-use crate::read::{Found, Stored, read};
+use crate::read::{EntryFile, Found, read};
 use crate::storage::{StorageFile, names_in, write_full};
-use crate::{Attributes, Bundle, DiskError, EntryKey};
+use crate::{Bundle, DiskError};
 
 /// What verifying found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -199,7 +201,7 @@ impl DiskStore {
 }
 
 /// The file of an imported entry; `None` where its header has no room for the origin.
-fn with_origin(stored: &Stored, origin: &str) -> Option<(Header, Vec<u8>)> {
+fn with_origin(stored: &EntryFile, origin: &str) -> Option<(Header, Vec<u8>)> {
     let mut header = stored.header.clone();
     header.attributes.set(Attributes::ORIGIN, origin);
     let mut file = header.to_bytes()?;

@@ -1,22 +1,15 @@
 //! Storing entries smaller than their writers had time to.
 
+use ptx_store::{EntryKey, Size};
+
 use super::{DiskStore, Open};
 use crate::error::OnPath as _;
 use crate::format::{Encoding, Header};
+use crate::layout::directory_of;
 use crate::publish::Publisher;
-use crate::read::{Found, Opened, Stored, read};
-use crate::totals::{Change, Total};
-use crate::{Compression, DiskError, EntryKey};
-
-/// What storing entries anew saved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Recompressed {
-    /// Entries that are smaller now.
-    pub entries: u64,
-    /// Bytes that they take less.
-    pub bytes: u64,
-}
+use crate::read::{EntryFile, Found, Opened, read};
+use crate::totals::{Change, size_of_file};
+use crate::{Compression, DiskError};
 
 impl DiskStore {
     /// Stores every entry anew with `compression` where that saves a twentieth or more. Writers
@@ -25,13 +18,14 @@ impl DiskStore {
     /// write meanwhile.
     ///
     /// Each entry remembers the level that was tried, so a second call at the same level or a
-    /// lower one compresses only what was written since.
+    /// lower one compresses only what was written since. Returns how many entries are smaller now,
+    /// and how many bytes that saved.
     ///
     /// # Errors
     ///
     /// Where a folder cannot be listed or an entry cannot be written. Those before it are done.
-    pub fn recompress(&self, compression: Compression) -> Result<Recompressed, DiskError> {
-        let mut saved = Recompressed::default();
+    pub fn recompress(&self, compression: Compression) -> Result<Size, DiskError> {
+        let mut saved = Size::default();
         let Some(open) = self.writable() else { return Ok(saved) };
         if compression == Compression::Off {
             return Ok(saved);
@@ -55,13 +49,13 @@ impl DiskStore {
         &self,
         open: &Open,
         key: &EntryKey,
-        stored: &Stored,
+        stored: &EntryFile,
         opened: &Opened,
         compression: Compression,
     ) -> Result<u64, DiskError> {
         // What does not decode is for loading or verifying to find.
-        let Ok(Some(entry)) = stored.entry() else { return Ok(0) };
-        let (encoding, payload) = compression.encode(key.kind(), entry.payload.as_bytes());
+        let Ok(Some(content)) = stored.decode(<[u8]>::to_vec) else { return Ok(0) };
+        let (encoding, payload) = compression.encode(key.kind(), &content);
         let mut header = stored.header.clone();
         header.level = compression.level();
         let gains = payload.len() <= stored.payload().len() / 20 * 19;
@@ -79,7 +73,7 @@ impl DiskStore {
         let publisher = self.publisher(open);
         let replaced = publisher.replace_stored(key, stored, &file, opened);
         // Without trimming: who asked for this trims exactly afterwards, or has no need to.
-        let _ = self.note_changes(open, key.folder(), &publisher.changes.take());
+        let _ = self.note_changes(open, directory_of(key), &publisher.changes.take());
         let saved = (stored.bytes().len() as u64).saturating_sub(file.len() as u64);
         Ok(if replaced? { saved } else { 0 })
     }
@@ -104,7 +98,7 @@ impl Publisher<'_> {
     fn replace_stored(
         &self,
         key: &EntryKey,
-        stored: &Stored,
+        stored: &EntryFile,
         bytes: &[u8],
         opened: &Opened,
     ) -> Result<bool, DiskError> {
@@ -113,7 +107,7 @@ impl Publisher<'_> {
         if !self.replace(temporary, &target, opened).on("write", &target)? {
             return Ok(false);
         }
-        let size = |bytes: &[u8]| Total::of_file(bytes.len() as u64);
+        let size = |bytes: &[u8]| size_of_file(bytes.len() as u64);
         let (before, after) = (size(stored.bytes()), size(bytes));
         if before != after {
             self.changes.borrow_mut().extend([Change::Removed(before), Change::Added(after)]);

@@ -4,13 +4,15 @@ use std::io;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use ptx_store::Size;
+
 use super::{DiskStore, Open};
-use crate::DiskError;
 use crate::error::OnPath as _;
 use crate::folders::open_own_file;
 use crate::storage::StorageFile;
-use crate::totals::{BLOCK, Change, Total, Totals, record};
-use crate::trim::{Trimmed, candidates, evict};
+use crate::totals::{BLOCK, Change, Totals, record, sum_of, without};
+use crate::trim::{Candidate, candidates, evict};
+use crate::{Config, DiskError};
 
 /// Entries to choose among when a write finds the store too full.
 const SAMPLE: usize = 256;
@@ -36,8 +38,8 @@ impl DiskStore {
     ///
     /// [`DiskError::Trimming`] where another process does the same, and where a folder cannot be
     /// listed.
-    pub fn trim(&self) -> Result<Trimmed, DiskError> {
-        let mut trimmed = Trimmed::default();
+    pub fn trim(&self) -> Result<Size, DiskError> {
+        let mut trimmed = Size::default();
         let Some(open) = self.writable() else { return Ok(trimmed) };
         let _only = patient_trimmer(open)?;
         let (storage, layout, now) = (&*open.storage, &open.layout, SystemTime::now());
@@ -48,10 +50,9 @@ impl DiskStore {
             all.extend(found.candidates);
             changes.push((folder, found.change));
         }
-        let bounds = &self.config.bounds;
-        let budget = Total { entries: bounds.entries, bytes: bounds.bytes };
-        for (folder, size) in evict(storage, all, bounds.age, budget, usize::MAX) {
-            trimmed.add(size);
+        let Config { budget, longest_unused, .. } = self.config;
+        for (folder, size) in evict(storage, all, longest_unused, budget, usize::MAX) {
+            trimmed = sum_of([trimmed, size]);
             changes.push((folder, Change::Removed(size)));
         }
         self.counters.trimmed.add_many(trimmed.entries);
@@ -65,7 +66,7 @@ impl DiskStore {
     /// file system let it.
     pub(super) fn account(&self, open: &Open, folder: u8, news: &[Change]) -> bool {
         match self.note_changes(open, folder, news) {
-            Ok(Some(totals)) if !self.config.bounds.hold(totals.sum()) => {
+            Ok(Some(totals)) if !totals.sum().fits(self.config.budget) => {
                 self.trim_a_little(open, &totals);
                 true
             }
@@ -100,15 +101,15 @@ impl DiskStore {
     /// first, so that a total that is wrong costs no entry.
     fn trim_a_little(&self, open: &Open, totals: &Totals) {
         let Ok(Some(_only)) = only_trimmer(open) else { return };
-        let (storage, layout, bounds) = (&*open.storage, &open.layout, &self.config.bounds);
+        let (storage, layout) = (&*open.storage, &open.layout);
+        let Config { budget: bound, longest_unused, .. } = self.config;
         let mut folders = totals.filled();
         if let Some((_fullest, others)) = folders.split_last_mut() {
             fastrand::shuffle(others);
         }
-        let bound = Total { entries: bounds.entries, bytes: bounds.bytes };
-        let slack = Total {
-            entries: slack(bounds.entries, SMALL_STORE_SLACK),
-            bytes: slack(bounds.bytes, SMALL_STORE_SLACK * BLOCK),
+        let slack = Size {
+            entries: slack(bound.entries, SMALL_STORE_SLACK),
+            bytes: slack(bound.bytes, SMALL_STORE_SLACK * BLOCK),
         };
         for _ in 0..SAMPLES {
             let (mut sample, mut counts) = (Vec::new(), Vec::new());
@@ -121,18 +122,18 @@ impl DiskStore {
                 sample.extend(found.candidates);
             }
             let Ok(Some(totals)) = record(storage, layout, &counts) else { return };
-            if bounds.hold(totals.sum()) || sample.is_empty() {
+            if totals.sum().fits(bound) || sample.is_empty() {
                 return;
             }
-            let within = sample.iter().fold(Total::default(), |sum, one| sum.plus(one.size()));
-            let budget = within.minus(totals.sum().minus(bound.minus(slack)));
+            let within = sum_of(sample.iter().map(Candidate::size));
+            let budget = without(within, without(totals.sum(), without(bound, slack)));
             let most = sample.len().div_ceil(SHARE);
-            let gone = evict(storage, sample, bounds.age, budget, most);
+            let gone = evict(storage, sample, longest_unused, budget, most);
             self.counters.trimmed.add_many(gone.len() as u64);
-            let removed = |(folder, size): &(u8, Total)| (*folder, Change::Removed(*size));
+            let removed = |(folder, size): &(u8, Size)| (*folder, Change::Removed(*size));
             let mut removals: Vec<_> = gone.iter().map(removed).collect();
             match record(storage, layout, &removals) {
-                Ok(Some(totals)) if !bounds.hold(totals.sum()) => {}
+                Ok(Some(totals)) if !totals.sum().fits(bound) => {}
                 Ok(Some(_)) => return,
                 _ => open.pending().append(&mut removals),
             }

@@ -6,40 +6,43 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
 use ptx_key::Digest;
+use ptx_store::{Artifact, ArtifactKey, Attributes, EntryKey, Payload as _, Stored};
 
 use super::{DiskStore, Open};
 use crate::error::OnPath as _;
 use crate::format::{Header, LONGEST_PAYLOAD};
+use crate::layout::directory_of;
 use crate::publish::{Outcome, Publisher};
 use crate::sweep::{sweep_claims, sweep_entries, sweep_temporary};
 use crate::totals::Change;
-use crate::{DiskError, Entry, EntryKey, Stored, Warning};
+use crate::{DiskError, Warning};
 
 /// Writes between two sweeps.
 const SWEEP_EVERY: u64 = 64;
 
 impl DiskStore {
-    /// Keeps `entry` under `key`, whole or not at all, unless something is there already.
-    pub fn store(&self, key: impl Into<EntryKey>, entry: &Entry) -> Stored {
-        let key = key.into();
+    pub(super) fn keep<K: ArtifactKey>(
+        &self,
+        key: &K,
+        artifact: &Artifact<K::Payload>,
+    ) -> Result<Stored, DiskError> {
         let Some(open) = self.writable() else {
-            return Stored::NotWritable;
+            return Ok(Stored::Skipped);
         };
-        let (header, bytes) = match self.to_file(&key, entry) {
-            Ok(file) => file,
-            Err(error) => return Stored::Failed(error),
-        };
+        let key: EntryKey = (*key).into();
+        let content = artifact.payload.as_bytes();
+        let (header, bytes) =
+            self.to_file(&key, content, artifact.cost, artifact.stored_attributes())?;
         match self.publish(open, &header, &bytes) {
-            Ok(Outcome::New) => Stored::Published,
-            Ok(Outcome::OverImported) => Stored::PublishedOverImported,
-            Ok(Outcome::AlreadyThere) => Stored::AlreadyThere,
-            Ok(Outcome::KeptNewer) => Stored::KeptNewer,
+            Ok(Outcome::New | Outcome::OverImported) => Ok(Stored::Written),
+            Ok(Outcome::AlreadyThere | Outcome::KeptNewer) => Ok(Stored::Present),
             Ok(Outcome::Conflicting { kept }) => {
                 let offered = header.content_digest;
                 self.config.warn(&Warning::Conflict { key, kept, offered });
-                Stored::Conflicting { kept }
+                Ok(Stored::Present)
             }
-            Err(error) => Stored::Failed(error),
+            Err(DiskError::Degraded { .. }) => Ok(Stored::Skipped),
+            Err(error) => Err(error),
         }
     }
 
@@ -59,7 +62,7 @@ impl DiskStore {
         let room = self.leaves_room(open, bytes.len() as u64);
         let written = room.and_then(|()| publisher.publish(header, bytes));
         let outcome = written.inspect_err(|error| self.write_failed(error, true));
-        let recorded = self.account(open, header.key.folder(), &publisher.changes.take());
+        let recorded = self.account(open, directory_of(&header.key), &publisher.changes.take());
         let outcome = outcome?;
         if recorded {
             open.writing.succeeded();
@@ -71,7 +74,10 @@ impl DiskStore {
             Outcome::KeptNewer => &self.counters.left_alone,
         };
         counter.add();
-        self.sweep_now_and_then(open, header.key.folder());
+        if matches!(outcome, Outcome::OverImported) {
+            self.counters.replaced_imported.add();
+        }
+        self.sweep_now_and_then(open, directory_of(&header.key));
         Ok(outcome)
     }
 
@@ -91,7 +97,7 @@ impl DiskStore {
         let root = open.layout.root();
         // Where the system does not tell, writing will.
         let Ok(facts) = open.storage.file_system(root) else { return Ok(()) };
-        let reserve = self.config.bounds.free_bytes.min(facts.total / 20);
+        let reserve = self.config.free_bytes.min(facts.total / 20);
         // With no reserve the end of the disk itself is the bound.
         if reserve == 0 || facts.available >= reserve.saturating_add(bytes) {
             return Ok(());
@@ -100,28 +106,30 @@ impl DiskStore {
         Err(DiskError::NoRoom { root: root.to_owned(), available, reserve, bytes })
     }
 
-    /// The file that holds `entry`, and its header.
-    fn to_file(&self, key: &EntryKey, entry: &Entry) -> Result<(Header, Vec<u8>), DiskError> {
-        let found = entry.payload.kind();
-        if found != key.kind() {
-            return Err(DiskError::WrongKind { key: *key, found });
-        }
-        let content = entry.payload.as_bytes();
+    /// The file that holds an artifact, and its header.
+    fn to_file(
+        &self,
+        key: &EntryKey,
+        content: &[u8],
+        cost: Duration,
+        mut attributes: Attributes,
+    ) -> Result<(Header, Vec<u8>), DiskError> {
         let (bytes, most) =
             (content.len() as u64, self.config.most_entry_bytes.min(LONGEST_PAYLOAD));
         if bytes > most {
             return Err(DiskError::TooLarge { key: *key, bytes, most });
         }
-        let (encoding, stored) = self.config.compression.encode(found, content);
+        let (encoding, stored) = self.config.compression.encode(key.kind(), content);
         let content_digest = Digest::of_bytes(content);
         let stored_digest = match &stored {
             Cow::Borrowed(_) => content_digest,
             Cow::Owned(stored) => Digest::of_bytes(stored),
         };
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let since_1970 = entry.created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let producer = [&entry.producer, &self.config.producer];
-        let producer = producer.into_iter().find(|name| !name.is_empty());
+        let created = attributes.take_created().unwrap_or_else(SystemTime::now);
+        let since_1970 = created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let producer = attributes.remove(Attributes::PRODUCER);
+        let producer = producer.and_then(|bytes| String::from_utf8(bytes).ok());
         let header = Header {
             key: *key,
             encoding,
@@ -129,11 +137,11 @@ impl DiskStore {
             content_digest,
             stored_bytes: stored.len() as u64,
             content_bytes: bytes,
-            cost_nanos: nanos(entry.cost),
+            cost_nanos: nanos(cost),
             created_nanos: nanos(since_1970),
             level: self.config.compression.level(),
-            producer: producer.cloned().unwrap_or_default(),
-            attributes: entry.attributes.clone(),
+            producer: producer.unwrap_or_else(|| self.config.producer.clone()),
+            attributes,
         };
         let mut file = header.to_bytes().ok_or(DiskError::AttributesTooLong { key: *key })?;
         file.extend_from_slice(&stored);
@@ -176,7 +184,7 @@ impl DiskStore {
         ];
         // A folder that cannot be listed now is swept another time.
         self.counters.swept.add_many(swept.into_iter().flatten().sum());
-        let aged = sweep_entries(storage, layout, written, self.config.bounds.age, now);
+        let aged = sweep_entries(storage, layout, written, self.config.longest_unused, now);
         let removed: Vec<Change> = aged.into_iter().flatten().map(Change::Removed).collect();
         self.counters.trimmed.add_many(removed.len() as u64);
         self.account(open, written, &removed);

@@ -1,11 +1,10 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::EntryKey;
-use crate::Kind;
 use crate::claim::{Attempt, try_claim};
 use crate::folders::make_room_for;
 use crate::storage::MemoryStorage;
+use ptx_store::{EntryKey, Kind};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -5,7 +5,7 @@ use super::*;
 use crate::folders::make_room_for;
 use crate::storage::{FaultyStorage, MemoryStorage, Operation};
 
-const ONE: Total = Total { entries: 1, bytes: 4096 };
+const ONE: Size = Size { entries: 1, bytes: 4096 };
 
 fn empty() -> (MemoryStorage, Layout) {
     (MemoryStorage::new(), Layout::new(PathBuf::from("/store")))
@@ -26,11 +26,11 @@ fn changes_add_up_across_openings() {
         record(&[]);
     }
     assert_eq!(record(&[(0, Change::Added(ONE)), (255, Change::Added(ONE))]).sum().entries, 2);
-    let totals = record(&[(255, Change::Added(Total { entries: 1, bytes: 8192 }))]);
-    assert_eq!(totals.sum(), Total { entries: 3, bytes: 16_384 });
+    let totals = record(&[(255, Change::Added(Size { entries: 1, bytes: 8192 }))]);
+    assert_eq!(totals.sum(), Size { entries: 3, bytes: 16_384 });
     assert_eq!(totals.filled(), [0, 255], "the fullest last");
     let totals = record(&[(0, Change::Removed(ONE)), (0, Change::Removed(ONE))]);
-    assert_eq!(totals.sum(), Total { entries: 2, bytes: 12_288 }, "nothing falls below zero");
+    assert_eq!(totals.sum(), Size { entries: 2, bytes: 12_288 }, "nothing falls below zero");
     let counted = Change::Counted { before: None, found: ONE };
     assert_eq!(record(&[(255, counted)]).sum(), ONE);
 }
@@ -42,7 +42,7 @@ fn a_store_whose_file_is_lost_or_damaged_knows_itself_again_bit_by_bit() {
         add_file(&storage, &layout, folder, "small", 1);
         add_file(&storage, &layout, folder, "large", 5000);
     }
-    let all = Total { entries: 6, bytes: 3 * 3 * 4096 };
+    let all = Size { entries: 6, bytes: 3 * 3 * 4096 };
     for damage in [None, Some(vec![]), Some(vec![0xFF; 100]), Some(vec![b'x'; FILE + 50])] {
         let _ = storage.remove_file(&layout.totals());
         if let Some(bytes) = &damage {
@@ -50,7 +50,7 @@ fn a_store_whose_file_is_lost_or_damaged_knows_itself_again_bit_by_bit() {
             write_full(&*file, bytes, 0).unwrap();
         }
         let first = record(&storage, &layout, &[(7, Change::Added(ONE))]).unwrap().unwrap();
-        let folder = Total { entries: 2, bytes: 3 * 4096 };
+        let folder = Size { entries: 2, bytes: 3 * 4096 };
         assert_eq!(first.0[7], Some(folder.into()), "the folder itself, with what was added");
         assert_eq!(first.unknown().count(), FOLDERS - 2, "and another one");
         let mut last = first;
@@ -69,7 +69,7 @@ fn a_lock_that_is_not_to_be_had_changes_nothing() {
     assert!(holder.try_lock().unwrap());
     assert_eq!(record(&storage, &layout, &[(0, Change::Added(ONE))]).unwrap(), None);
     drop(holder);
-    assert_eq!(record(&storage, &layout, &[]).unwrap().unwrap().sum(), Total::default());
+    assert_eq!(record(&storage, &layout, &[]).unwrap().unwrap().sum(), Size::default());
 }
 
 #[test]
@@ -110,9 +110,9 @@ fn a_folder_that_is_counted_keeps_what_others_recorded_meanwhile() {
     let before = known(&storage, &layout, 9);
     assert_eq!(before, Some(ONE.into()), "it was counted when it was empty");
     record(&[(9, Change::Added(ONE))]);
-    let found = Total { entries: 7, bytes: 7 * 4096 };
+    let found = Size { entries: 7, bytes: 7 * 4096 };
     let totals = record(&[(9, Change::Counted { before, found })]);
-    assert_eq!(totals.0[9], Some(found.plus(ONE).into()));
+    assert_eq!(totals.0[9], Some(sum_of([found, ONE]).into()));
 }
 
 #[test]
@@ -132,6 +132,6 @@ fn a_removal_that_is_recorded_before_the_writing_is_not_lost() {
     for _ in 0..FOLDERS {
         record(&[]);
     }
-    assert_eq!(record(&[(3, Change::Removed(ONE))]).sum(), Total::default());
-    assert_eq!(record(&[(3, Change::Added(ONE))]).sum(), Total::default());
+    assert_eq!(record(&[(3, Change::Removed(ONE))]).sum(), Size::default());
+    assert_eq!(record(&[(3, Change::Added(ONE))]).sum(), Size::default());
 }

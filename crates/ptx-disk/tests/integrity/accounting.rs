@@ -4,12 +4,11 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
 
 use ptx_disk::storage::{FaultyStorage, MemoryStorage, Operation, Storage};
-use ptx_disk::{Attributes, Compression, Config, DiskStore, Durability, Entry, Load, Stored};
+use ptx_disk::{Artifact, Compression, Config, DiskStore, Durability, Store as _};
 
-use crate::fixture::{config, entry, key, path_of, store_on};
+use crate::fixture::{Details as _, Read, Write, config, entry, imported, key, path_of, store_on};
 
 const TOTALS: &str = "/store/totals-1";
 
@@ -49,12 +48,11 @@ fn damage(storage: &MemoryStorage, number: u32) {
 #[test]
 fn an_entry_over_an_imported_one_takes_its_place_in_the_totals() {
     let (storage, store) = counted();
-    let mut imported = Entry::ptx("imported", Duration::ZERO);
-    imported.attributes.set(Attributes::ORIGIN, "a bundle");
-    let _ = store.store(key(1), &imported);
+    let imported = imported();
+    let _ = store.write(&key(1), &imported);
     let noise = (0..20_000).map(|_| fastrand::alphanumeric()).collect::<String>();
-    let local = Entry::ptx(noise, Duration::ZERO);
-    assert!(matches!(store.store(key(1), &local), Stored::PublishedOverImported));
+    let local = Artifact::from(noise);
+    assert!(matches!(store.write(&key(1), &local), Write::PublishedOverImported));
     assert_eq!(said(&storage), held(&storage));
 }
 
@@ -62,12 +60,12 @@ fn an_entry_over_an_imported_one_takes_its_place_in_the_totals() {
 fn what_is_set_aside_is_no_longer_counted() {
     let (storage, store) = counted();
     for number in [1, 2] {
-        let _ = store.store(key(number), &entry(number));
+        let _ = store.write(&key(number), &entry(number));
         damage(&storage, number);
     }
-    assert!(matches!(store.load(key(1)), Load::Damaged(_)));
+    assert!(matches!(store.read(&key(1)), Read::Damaged(_)));
     assert_eq!(said(&storage), held(&storage), "set aside by a load");
-    assert!(matches!(store.store(key(2), &entry(2)), Stored::Published));
+    assert!(matches!(store.write(&key(2), &entry(2)), Write::Published));
     assert_eq!(said(&storage), held(&storage), "set aside by a write");
 }
 
@@ -80,7 +78,7 @@ fn an_entry_whose_folder_cannot_be_synced_is_there_and_counted() {
     let (config, _) = config(Path::new("/store"));
     let config = Config { durability: Durability::Full, ..config };
     let store = DiskStore::open_on(Arc::new(faulty), config).unwrap();
-    assert!(matches!(store.store(key(1), &entry(1)), Stored::Failed(_)));
+    assert!(matches!(store.write(&key(1), &entry(1)), Write::Failed(_)));
     assert_eq!((said(&storage), held(&storage).0), (held(&storage), 1));
 }
 
@@ -89,7 +87,7 @@ fn a_change_that_another_process_kept_from_the_totals_is_recorded_when_the_store
     let (storage, store) = counted();
     let lock = storage.open_or_create_file(Path::new(TOTALS)).unwrap();
     assert!(lock.try_lock().unwrap());
-    assert!(matches!(store.store(key(1), &entry(1)), Stored::Published));
+    assert!(matches!(store.write(&key(1), &entry(1)), Write::Published));
     drop(lock);
     drop(store);
     assert_eq!((said(&storage), held(&storage).0), (held(&storage), 1));
@@ -111,9 +109,9 @@ fn a_change_that_could_not_be_recorded_is_recorded_with_the_next() {
     let (storage, _) = counted();
     let (faulty, broken) = with_failing_locks(&storage);
     let store = DiskStore::open_on(faulty, config(Path::new("/store")).0).unwrap();
-    assert!(matches!(store.store(key(1), &entry(1)), Stored::Published));
+    assert!(matches!(store.write(&key(1), &entry(1)), Write::Published));
     broken.store(false, Ordering::Relaxed);
-    assert!(matches!(store.store(key(2), &entry(2)), Stored::Published));
+    assert!(matches!(store.write(&key(2), &entry(2)), Write::Published));
     assert_eq!((said(&storage), held(&storage).0), (held(&storage), 2));
 }
 
@@ -124,13 +122,13 @@ fn totals_that_cannot_be_written_for_long_are_said_once() {
     let (config, warnings) = config(Path::new("/store"));
     let store = DiskStore::open_on(faulty, config).unwrap();
     for number in 0..5 {
-        assert!(matches!(store.store(key(number), &entry(number)), Stored::Published));
+        assert!(matches!(store.write(&key(number), &entry(number)), Write::Published));
     }
     assert_eq!(warnings.lock().unwrap().len(), 1, "{warnings:?}");
     broken.store(false, Ordering::Relaxed);
-    let _ = store.store(key(5), &entry(5));
+    let _ = store.write(&key(5), &entry(5));
     broken.store(true, Ordering::Relaxed);
-    let _ = store.store(key(6), &entry(6));
+    let _ = store.write(&key(6), &entry(6));
     assert_eq!(warnings.lock().unwrap().len(), 2, "it worked in between");
 }
 
@@ -140,13 +138,13 @@ fn two_changes_in_a_folder_that_was_never_counted_are_counted_once() {
     let (config, _) = config(Path::new("/store"));
     let config = Config { compression: Compression::Off, ..config };
     let store = DiskStore::open_on(Arc::new(storage.clone()), config).unwrap();
-    let _ = store.store(key(7), &entry(7));
+    let _ = store.write(&key(7), &entry(7));
     storage.remove_file(Path::new(TOTALS)).unwrap();
     assert_eq!(store.recompress(Compression::Zstd { level: 9 }).unwrap().entries, 1);
     // Each write counts one more folder.
     for _ in 0..300 {
-        let _ = store.store(key(300), &entry(300));
-        let _ = store.remove(key(300)).unwrap();
+        let _ = store.write(&key(300), &entry(300));
+        let _ = store.remove(&key(300)).unwrap();
     }
     assert_eq!((said(&storage), held(&storage).0), (held(&storage), 1));
 }
@@ -163,9 +161,9 @@ fn those_who_write_and_remove_at_once_leave_exact_totals() {
                     // Few folders with few entries, so that they meet.
                     let number = random.u32(0..4) + 256 * random.u32(0..2);
                     if random.bool() {
-                        let _ = store.store(key(number), &entry(number));
+                        let _ = store.write(&key(number), &entry(number));
                     } else {
-                        let _ = store.remove(key(number)).unwrap();
+                        let _ = store.remove(&key(number)).unwrap();
                     }
                 }
                 assert_eq!(store.statistics().degraded, 0);
@@ -179,7 +177,7 @@ fn those_who_write_and_remove_at_once_leave_exact_totals() {
 fn what_others_write_while_a_trim_counts_is_not_lost() {
     let (storage, store) = counted();
     for number in 0..20 {
-        let _ = store.store(key(number), &entry(number));
+        let _ = store.write(&key(number), &entry(number));
     }
     let (writer, lists) = (store_on(storage.clone()), AtomicU32::new(0));
     let faulty = FaultyStorage::new(Arc::new(storage.clone()), move |operation| {
@@ -187,7 +185,7 @@ fn what_others_write_while_a_trim_counts_is_not_lost() {
             // Into the first folder, once that is counted.
             let number = lists.fetch_add(1, Ordering::Relaxed) * 256;
             if number > 0 {
-                let _ = writer.store(key(number), &entry(number));
+                let _ = writer.write(&key(number), &entry(number));
             }
         }
         None

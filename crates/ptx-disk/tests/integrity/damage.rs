@@ -3,18 +3,20 @@
 use std::fs;
 use std::path::Path;
 
-use ptx_disk::{Compression, DiskStore, Stored};
+use ptx_disk::{Claim, Compression, DiskStore, Store as _};
 
-use crate::fixture::{damage_of, entry, key, loaded, path_of, store, store_with};
+use crate::fixture::{
+    Details as _, Read, Write, damage_of, entry, key, loaded, path_of, store, store_with,
+};
 
 /// The damaged file misses, and is set aside, so the entry can be written and read again.
 fn heals(store: &DiskStore, root: &Path, number: u32, what: &str) -> String {
     let before = store.statistics().quarantined;
-    let damage = damage_of(&store.load(key(number)));
+    let damage = damage_of(&store.read(&key(number)));
     let damage = damage.unwrap_or_else(|| panic!("{what}: not noticed"));
     assert_eq!(store.statistics().quarantined, before + 1, "{what}: not set aside");
     assert!(fs::symlink_metadata(path_of(root, number)).is_err(), "{what}: still there");
-    assert!(matches!(store.store(key(number), &entry(number)), Stored::Published), "{what}");
+    assert!(matches!(store.write(&key(number), &entry(number)), Write::Published), "{what}");
     assert!(loaded(store, number).is_some(), "{what}: not written anew");
     damage
 }
@@ -25,7 +27,7 @@ fn every_flipped_byte_and_every_cut_is_noticed_and_heals() {
         let (store, folder) = store_with(compression);
         let root = folder.path().join("store");
         let path = path_of(&root, 1);
-        let _ = store.store(key(1), &entry(1));
+        let _ = store.write(&key(1), &entry(1));
         let whole = fs::read(&path).unwrap();
         for at in 0..whole.len() {
             let mut flipped = whole.clone();
@@ -52,14 +54,14 @@ fn swapped_files_are_noticed() {
     let (store, folder) = store();
     let root = folder.path().join("store");
     for number in [1, 2] {
-        let _ = store.store(key(number), &entry(number));
+        let _ = store.write(&key(number), &entry(number));
     }
     let (one, two) = (path_of(&root, 1), path_of(&root, 2));
     let aside = root.join("aside");
     fs::rename(&one, &aside).unwrap();
     fs::rename(&two, &one).unwrap();
     fs::rename(&aside, &two).unwrap();
-    let damage = damage_of(&store.load(key(1)));
+    let damage = damage_of(&store.read(&key(1)));
     assert_eq!(damage.as_deref(), Some("it belongs to another key"));
     heals(&store, &root, 2, "swapped");
 }
@@ -79,7 +81,7 @@ fn foreign_files_are_noticed() {
     ];
     let (store, folder) = store();
     let root = folder.path().join("store");
-    let _ = store.store(key(1), &entry(1));
+    let _ = store.write(&key(1), &entry(1));
     for (what, bytes) in foreign {
         fs::write(path_of(&root, 1), bytes).unwrap();
         heals(&store, &root, 1, what);
@@ -90,7 +92,7 @@ fn foreign_files_are_noticed() {
 fn a_file_that_claims_to_be_enormous_takes_no_memory() {
     let (store, folder) = store();
     let root = folder.path().join("store");
-    let _ = store.store(key(1), &entry(1));
+    let _ = store.write(&key(1), &entry(1));
     let file = fs::OpenOptions::new().write(true).open(path_of(&root, 1)).unwrap();
     file.set_len(1 << 40).unwrap();
     heals(&store, &root, 1, "a terabyte");
@@ -105,7 +107,7 @@ fn what_is_no_regular_file_is_neither_followed_nor_waited_for() {
     let (store, folder) = store();
     let root = folder.path().join("store");
     let path = path_of(&root, 1);
-    let _ = store.store(key(1), &entry(1));
+    let _ = store.write(&key(1), &entry(1));
     let whole = folder.path().join("whole");
     fs::rename(&path, &whole).unwrap();
 
@@ -151,8 +153,8 @@ fn a_file_in_the_place_of_any_folder_of_the_store_is_set_aside() {
         fs::create_dir_all(obstacle.parent().unwrap()).unwrap();
         fs::write(&obstacle, "in the way").unwrap();
         assert!(loaded(&store, 1).is_none(), "{obstructed}");
-        assert!(matches!(store.claim(key(1)), ptx_disk::Claim::Held(_)), "{obstructed}");
-        assert!(matches!(store.store(key(1), &entry(1)), Stored::Published), "{obstructed}");
+        assert!(matches!(store.claim(&key(1)), Ok(Claim::Held(_))), "{obstructed}");
+        assert!(matches!(store.write(&key(1), &entry(1)), Write::Published), "{obstructed}");
         assert!(loaded(&store, 1).is_some(), "{obstructed}");
         fs::write(path_of(&root, 1), "damaged").unwrap();
         heals(&store, &root, 1, obstructed);
@@ -184,8 +186,8 @@ fn whatever_stands_in_the_place_of_the_stores_own_files_is_set_aside() {
                 _ => continue,
             }
             let what = format!("a {kind} as {name}");
-            assert!(matches!(store.claim(key(1)), ptx_disk::Claim::Held(_)), "{what}");
-            assert!(matches!(store.store(key(1), &entry(1)), Stored::Published), "{what}");
+            assert!(matches!(store.claim(&key(1)), Ok(Claim::Held(_))), "{what}");
+            assert!(matches!(store.write(&key(1), &entry(1)), Write::Published), "{what}");
             assert!(store.trim().is_ok(), "{what}");
             assert_eq!(store.statistics().degraded, 0, "{what}");
             assert!(fs::symlink_metadata(&obstacle).unwrap().is_file(), "{what}");
@@ -196,7 +198,7 @@ fn whatever_stands_in_the_place_of_the_stores_own_files_is_set_aside() {
 #[test]
 fn what_looks_at_every_entry_passes_by_a_file_in_the_place_of_a_folder() {
     let (store, folder) = store();
-    let _ = store.store(key(1), &entry(1));
+    let _ = store.write(&key(1), &entry(1));
     fs::write(folder.path().join("store/entries-1/77"), "in the way").unwrap();
     assert_eq!(store.verify().unwrap().whole, 1);
     assert_eq!(store.keys().unwrap().len(), 1);
@@ -208,7 +210,7 @@ fn what_looks_at_every_entry_passes_by_a_file_in_the_place_of_a_folder() {
 fn a_folder_in_the_place_of_an_entry_is_set_aside_though_quarantine_is_full() {
     let (store, folder) = store();
     let root = folder.path().join("store");
-    let _ = store.store(key(1), &entry(1));
+    let _ = store.write(&key(1), &entry(1));
     fs::create_dir(root.join("quarantine")).unwrap();
     for place in 0..64 {
         fs::write(root.join(format!("quarantine/{place:02}")), "damaged before").unwrap();
@@ -221,10 +223,10 @@ fn a_folder_in_the_place_of_an_entry_is_set_aside_though_quarantine_is_full() {
 #[test]
 fn a_store_whose_folder_is_removed_while_it_is_open_goes_on() {
     let (store, folder) = store();
-    let _ = store.store(key(1), &entry(1));
+    let _ = store.write(&key(1), &entry(1));
     fs::remove_dir_all(folder.path().join("store")).unwrap();
     assert!(loaded(&store, 1).is_none());
-    assert!(matches!(store.store(key(1), &entry(1)), Stored::Published));
+    assert!(matches!(store.write(&key(1), &entry(1)), Write::Published));
     assert!(loaded(&store, 1).is_some());
 }
 
@@ -232,7 +234,7 @@ fn a_store_whose_folder_is_removed_while_it_is_open_goes_on() {
 fn text_that_is_not_text_is_never_handed_out() {
     let (store, folder) = store_with(Compression::Off);
     let root = folder.path().join("store");
-    let _ = store.store(key(1), &entry(1));
+    let _ = store.write(&key(1), &entry(1));
     // A writer that is sound in everything but this.
     let whole = fs::read(path_of(&root, 1)).unwrap();
     let (mut header, payload) = ptx_disk::format::Header::read(&whole).unwrap();
@@ -248,7 +250,7 @@ fn text_that_is_not_text_is_never_handed_out() {
 fn a_file_of_a_newer_release_stays_and_misses() {
     let (store, folder) = store();
     let root = folder.path().join("store");
-    let _ = store.store(key(1), &entry(1));
+    let _ = store.write(&key(1), &entry(1));
     let mut newer = fs::read(path_of(&root, 1)).unwrap();
     newer[8] = 2;
     let end = u32::from_le_bytes(newer[12..16].try_into().unwrap()) as usize - 32;
@@ -256,8 +258,8 @@ fn a_file_of_a_newer_release_stays_and_misses() {
     newer[end..end + 32].copy_from_slice(digest.as_bytes());
     fs::write(path_of(&root, 1), &newer).unwrap();
 
-    assert!(matches!(store.load(key(1)), ptx_disk::Load::Miss));
-    assert!(matches!(store.store(key(1), &entry(1)), Stored::KeptNewer));
+    assert!(matches!(store.read(&key(1)), Read::Miss));
+    assert!(matches!(store.write(&key(1), &entry(1)), Write::KeptNewer));
     assert_eq!(fs::read(path_of(&root, 1)).unwrap(), newer);
     let statistics = store.statistics();
     assert_eq!((statistics.left_alone, statistics.quarantined), (2, 0));
@@ -267,13 +269,13 @@ fn a_file_of_a_newer_release_stays_and_misses() {
 fn an_entry_larger_than_the_settings_allow_stays_for_those_who_allow_it() {
     let (large, folder) = store();
     let root = folder.path().join("store");
-    let _ = large.store(key(1), &entry(1));
+    let _ = large.write(&key(1), &entry(1));
     let (config, _) = crate::fixture::config(&root);
     let small = DiskStore::open(ptx_disk::Config { most_entry_bytes: 100, ..config }).unwrap();
-    assert!(matches!(small.load(key(1)), ptx_disk::Load::Miss));
+    assert!(matches!(small.read(&key(1)), Read::Miss));
     assert!(matches!(
-        small.store(key(2), &entry(2)),
-        Stored::Failed(ptx_disk::DiskError::TooLarge { .. })
+        small.write(&key(2), &entry(2)),
+        Write::Failed(ptx_disk::DiskError::TooLarge { .. })
     ));
     assert!(loaded(&large, 1).is_some());
 }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use ptx_disk::{Claim, Config, DiskError, DiskStore, Load, Mode, Stored};
+use ptx_disk::{Claim, Config, DiskError, DiskStore, Mode, Store as _};
 
-use crate::fixture::{config, entry, key, loaded};
+use crate::fixture::{Details as _, Read, Write, config, entry, key, loaded};
 
 fn open(root: &Path, mode: Mode) -> Result<DiskStore, DiskError> {
     DiskStore::open(Config { mode, ..config(root).0 })
@@ -52,7 +52,7 @@ fn folders_that_others_could_write_are_refused_unless_shared() {
     assert!(matches!(open(&root, Mode::ReadOnly), Err(DiskError::WritableByAll { .. })));
     let shared = Config { shared: true, ..config(&root).0 };
     let store = DiskStore::open(shared.clone()).unwrap();
-    assert!(matches!(store.store(key(1), &entry(1)), Stored::Published));
+    assert!(matches!(store.write(&key(1), &entry(1)), Write::Published));
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode(&root), 0o777, "what was there keeps its mode");
     assert_eq!(mode(&root.join("entries-1")), 0o2770);
@@ -75,7 +75,7 @@ fn a_link_to_a_folder_is_as_good_as_the_folder() {
     fs::create_dir(&real).unwrap();
     std::os::unix::fs::symlink(&real, &link).unwrap();
     let store = open(&link, Mode::ReadWrite).unwrap();
-    assert!(matches!(store.store(key(1), &entry(1)), Stored::Published));
+    assert!(matches!(store.write(&key(1), &entry(1)), Write::Published));
     assert!(loaded(&open(&real, Mode::ReadWrite).unwrap(), 1).is_some());
 }
 
@@ -99,21 +99,21 @@ fn a_read_only_store_reads_and_changes_nothing() {
     let root = folder.path().join("store");
     let writer = open(&root, Mode::ReadWrite).unwrap();
     for number in [1, 2] {
-        let _ = writer.store(key(number), &entry(number));
+        let _ = writer.write(&key(number), &entry(number));
     }
     fs::write(crate::fixture::path_of(&root, 2), "damaged").unwrap();
     let before = everything_below(&root);
     let reader = open(&root, Mode::ReadOnly).unwrap();
     assert!(loaded(&reader, 1).is_some());
-    assert!(matches!(reader.load(key(2)), Load::Damaged(_)));
-    assert!(matches!(reader.store(key(3), &entry(3)), Stored::NotWritable));
-    assert!(matches!(reader.claim(key(3)), Claim::Unheld));
-    assert!(!reader.remove(key(1)).unwrap());
+    assert!(matches!(reader.read(&key(2)), Read::Damaged(_)));
+    assert!(matches!(reader.write(&key(3), &entry(3)), Write::Skipped));
+    assert!(matches!(reader.claim(&key(3)), Ok(Claim::NotCoordinated)));
+    assert!(!reader.remove(&key(1)).unwrap());
     assert_eq!(reader.sweep().unwrap(), 0);
     assert_eq!(everything_below(&root), before);
 
     let nowhere = folder.path().join("nowhere");
-    assert!(matches!(open(&nowhere, Mode::ReadOnly).unwrap().load(key(1)), Load::Miss));
+    assert!(matches!(open(&nowhere, Mode::ReadOnly).unwrap().read(&key(1)), Read::Miss));
     assert!(!nowhere.exists());
 }
 
@@ -122,9 +122,9 @@ fn a_store_that_is_off_does_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("store");
     let store = open(&root, Mode::Off).unwrap();
-    assert!(matches!(store.store(key(1), &entry(1)), Stored::NotWritable));
-    assert!(matches!(store.load(key(1)), Load::Miss));
-    assert!(matches!(store.claim(key(1)), Claim::Unheld));
+    assert!(matches!(store.write(&key(1), &entry(1)), Write::Skipped));
+    assert!(matches!(store.read(&key(1)), Read::Miss));
+    assert!(matches!(store.claim(&key(1)), Ok(Claim::NotCoordinated)));
     assert!(!root.exists());
 
     let (config, warnings) = config(&root);
