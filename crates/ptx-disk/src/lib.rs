@@ -71,36 +71,27 @@
 
 mod bundle;
 mod claim;
-mod compression;
 mod config;
-mod counters;
-mod degradation;
 mod error;
-mod folders;
 pub mod format;
-mod layers;
-mod layout;
-mod lease;
-mod location;
 mod publish;
-mod quarantine;
 mod read;
-mod settings;
+mod statistics;
 pub mod storage;
 mod store;
-mod sweep;
-mod totals;
-mod trim;
+mod upkeep;
 
-pub use bundle::{Bundle, Index, MOST_ENTRIES};
-pub use compression::Compression;
-pub use config::{Config, Warning, WarningHook};
-pub use counters::Statistics;
+pub use bundle::{Bundle, Imported, Index, MOST_ENTRIES};
+#[cfg(any(test, feature = "testing"))]
+pub use config::Times;
+pub use config::{Config, Location, Mode, Warning, WarningHook};
 pub use error::{Damage, DiskError};
-pub use location::{Location, Mode};
+pub use format::compression::Compression;
 pub use ptx_store::{
     Artifact, Attributes, Claim, CubinArtifact, EntryKey, Kind, Payload, PtxArtifact, Size, Store,
     StoreError, Stored,
 };
 pub use publish::Durability;
-pub use store::{DiskStore, Imported, Verified};
+pub use read::Verified;
+pub use statistics::Statistics;
+pub use store::DiskStore;

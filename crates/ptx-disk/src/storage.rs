@@ -4,6 +4,7 @@
 //! machine's file system. With the feature `testing`, `MemoryStorage` keeps what is live apart from
 //! what would survive a power cut, and `FaultyStorage` fails chosen operations of another storage.
 
+pub(crate) mod directories;
 #[cfg(any(test, feature = "testing"))]
 mod faulty;
 #[cfg(any(test, feature = "testing"))]
@@ -281,6 +282,22 @@ pub(crate) fn write_full(file: &dyn StorageFile, bytes: &[u8], offset: u64) -> i
 /// Whether nothing has the name: nothing is there, or a file stands where a folder above should be.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Creates a directory and those above it that are missing.
+pub(crate) fn create_with_parents(storage: &dyn Storage, folder: &Path) -> io::Result<()> {
+    match storage.create_folder(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let parent = folder.parent().ok_or(error)?;
+            create_with_parents(storage, parent)?;
+            match storage.create_folder(folder) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                outcome => outcome,
+            }
+        }
+        outcome => outcome,
+    }
 }
 
 /// The names in a folder; none where there is no such folder.

@@ -1,13 +1,7 @@
 //! The store: every operation, with what it counts and when it gives up.
 
-mod claim;
 mod failure;
-mod inventory;
-mod recompress;
-mod trim;
-mod write;
-
-pub use inventory::{Imported, Verified};
+mod gate;
 
 use std::fmt;
 use std::path::Path;
@@ -18,16 +12,16 @@ use std::time::{Duration, Instant, SystemTime};
 use ptx_store::{Artifact, ArtifactKey, Claim, EntryKey, Store, StoreError, Stored};
 
 use crate::config::{Config, Warning};
-use crate::counters::{Counters, Statistics};
-use crate::degradation::Gate;
 use crate::error::OnPath as _;
-use crate::folders::prepare_root;
-use crate::layers::Layer;
-use crate::layout::{Layout, directory_of};
-use crate::read::{Found, Opened, read};
+use crate::format::layout::{Layout, directory_of};
+use crate::read::entry_file::{Found, Opened, read};
+use crate::read::layer::Layer;
+use crate::statistics::{Counters, Statistics};
+use crate::storage::directories::prepare_root;
 use crate::storage::{OsStorage, Storage, is_gone};
-use crate::totals::{Change, record, size_of};
+use crate::upkeep::totals::{Change, record, size_of};
 use crate::{DiskError, Durability, Mode};
+use gate::Gate;
 
 /// Failures in a row that leave reading on: one file that cannot be read says little about the
 /// others, while a failed write says that the next will fail as well.
@@ -43,26 +37,26 @@ const USE_NOTED_EVERY: Duration = Duration::from_secs(60 * 60);
 /// fails for what the file system does, except where a caller asks what became of its request.
 pub struct DiskStore {
     /// `None` where nothing is kept.
-    open: Option<Open>,
-    layers: Vec<Layer>,
-    config: Config,
-    counters: Counters,
+    pub(crate) open: Option<Open>,
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) config: Config,
+    pub(crate) counters: Counters,
 }
 
-struct Open {
-    storage: Arc<dyn Storage>,
-    layout: Layout,
-    reading: Gate,
-    writing: Gate,
-    writes: AtomicU64,
+pub(crate) struct Open {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) layout: Layout,
+    pub(crate) reading: Gate,
+    pub(crate) writing: Gate,
+    pub(crate) writes: AtomicU64,
     /// The file system has no locks, as far as this store has seen.
-    lockless: AtomicBool,
+    pub(crate) lockless: AtomicBool,
     /// Changes to the totals that wait for the next write, since another process had the lock.
-    pending: Mutex<Vec<(u8, Change)>>,
+    pub(crate) pending: Mutex<Vec<(u8, Change)>>,
 }
 
 impl Open {
-    fn pending(&self) -> MutexGuard<'_, Vec<(u8, Change)>> {
+    pub(crate) fn pending(&self) -> MutexGuard<'_, Vec<(u8, Change)>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -130,8 +124,8 @@ impl DiskStore {
         let open = Open {
             storage,
             layout: Layout::new(root.clone()),
-            reading: Gate::new(TOLERATED_READ_FAILURES, config.first_pause),
-            writing: Gate::new(0, config.first_pause),
+            reading: Gate::new(TOLERATED_READ_FAILURES, config.times().first_pause),
+            writing: Gate::new(0, config.times().first_pause),
             writes: AtomicU64::new(0),
             lockless: AtomicBool::new(false),
             pending: Mutex::default(),
@@ -178,7 +172,7 @@ impl DiskStore {
         own
     }
 
-    fn load_own<K: ArtifactKey>(
+    pub(crate) fn load_own<K: ArtifactKey>(
         &self,
         open: &Open,
         key: &K,
@@ -264,7 +258,7 @@ impl DiskStore {
     }
 
     /// The open part of a store that may write.
-    fn writable(&self) -> Option<&Open> {
+    pub(crate) fn writable(&self) -> Option<&Open> {
         self.open.as_ref().filter(|_| self.config.mode == Mode::ReadWrite)
     }
 

@@ -5,14 +5,14 @@ use std::time::Instant;
 use ptx_store::EntryKey;
 
 use super::{DiskStore, Open};
-use crate::layout::directory_of;
-use crate::quarantine::set_aside;
+use crate::format::layout::directory_of;
 use crate::storage::Metadata;
-use crate::totals::{Change, size_of};
+use crate::upkeep::quarantine::set_aside;
+use crate::upkeep::totals::{Change, size_of};
 use crate::{Damage, DiskError, Mode, Warning};
 
 impl DiskStore {
-    pub(super) fn quarantine(&self, open: &Open, key: &EntryKey, damage: Damage, found: &Metadata) {
+    pub(crate) fn quarantine(&self, open: &Open, key: &EntryKey, damage: Damage, found: &Metadata) {
         let path = open.layout.entry(key);
         self.config.warn(&Warning::Damaged { path: path.clone(), damage });
         if self.config.mode != Mode::ReadWrite || !open.writing.is_open(Instant::now) {
@@ -30,7 +30,7 @@ impl DiskStore {
         }
     }
 
-    pub(super) fn read_failed(&self, open: &Open, error: DiskError) -> DiskError {
+    pub(crate) fn read_failed(&self, open: &Open, error: DiskError) -> DiskError {
         self.counters.read_failures.add();
         if open.reading.failed(Instant::now()) {
             self.counters.degraded.add();
@@ -39,7 +39,7 @@ impl DiskStore {
         error
     }
 
-    pub(super) fn write_failed(&self, error: &DiskError, counted: bool) {
+    pub(crate) fn write_failed(&self, error: &DiskError, counted: bool) {
         if counted {
             self.counters.write_failures.add();
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ptx_disk::storage::{FaultyStorage, MemoryStorage, Operation, Storage};
-use ptx_disk::{Artifact, Compression, Config, DiskError, DiskStore, PtxArtifact, Size};
+use ptx_disk::{Artifact, Compression, Config, DiskError, DiskStore, PtxArtifact, Size, Times};
 use ptx_key::Digest;
 
 use crate::fixture::{Details as _, Write, config, entry, key, loaded, path_of};
@@ -209,8 +209,11 @@ fn the_last_of_the_disk_is_left_to_others() {
     storage.set_room(2 << 20, 100 << 20);
     let (config, warnings) = config(Path::new("/store"));
     let pause = Duration::from_secs(3600);
-    let store =
-        DiskStore::open_on(Arc::new(storage), Config { first_pause: pause, ..config }).unwrap();
+    let store = DiskStore::open_on(
+        Arc::new(storage),
+        Config { times: Times { first_pause: pause, ..Times::STANDARD }, ..config },
+    )
+    .unwrap();
     let first = store.write(&key(0), &entry(0));
     assert!(matches!(first, Write::Failed(DiskError::NoRoom { .. })), "{first:?}");
     for number in 1..5 {

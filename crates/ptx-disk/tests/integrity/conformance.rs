@@ -128,7 +128,7 @@ fn an_artifact_has_the_bytes_that_it_had_in_the_first_release() {
     artifact.family = Some(Digest::from_bytes([5; 32]));
     artifact.attributes.set(Attributes::KERNEL, "saxpy");
     artifact.attributes.set(Attributes::PRODUCER, "a back end 1.4");
-    artifact.attributes.set_created(SystemTime::UNIX_EPOCH + Duration::from_nanos(1_700_000_000));
+    artifact.attributes.set_created(SystemTime::UNIX_EPOCH + Duration::from_nanos(1_700_000_001));
     assert_eq!(store.store(&key(1), &artifact).unwrap(), Stored::Written);
 
     let mut attributes = Attributes::default();
@@ -142,7 +142,7 @@ fn an_artifact_has_the_bytes_that_it_had_in_the_first_release() {
         stored_bytes: text(1).len() as u64,
         content_bytes: text(1).len() as u64,
         cost_nanos: 12_345_678,
-        created_nanos: 1_700_000_000,
+        created_nanos: 1_700_000_001,
         level: 0,
         producer: "a back end 1.4".to_owned(),
         attributes,

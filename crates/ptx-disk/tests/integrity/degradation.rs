@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ptx_disk::storage::{FaultyStorage, MemoryStorage, Operation};
-use ptx_disk::{Config, DiskError, DiskStore};
+use ptx_disk::{Config, DiskError, DiskStore, Times};
 
 use crate::fixture::{Details as _, Read, Write, config, entry, key, loaded};
 
@@ -30,7 +30,11 @@ fn a_full_disk_turns_writing_off_with_one_warning_and_reading_goes_on() {
     let (storage, _) = fails_while(&full, Operation::WriteAt, 28);
     let (config, warnings) = config(Path::new("/store"));
     let pause = Duration::from_secs(3600);
-    let store = DiskStore::open_on(storage, Config { first_pause: pause, ..config }).unwrap();
+    let store = DiskStore::open_on(
+        storage,
+        Config { times: Times { first_pause: pause, ..Times::STANDARD }, ..config },
+    )
+    .unwrap();
     let _ = store.write(&key(1), &entry(1));
     full.store(true, Ordering::Relaxed);
     assert!(store.is_writable());
@@ -85,7 +89,11 @@ fn one_unreadable_file_does_not_turn_reading_off_and_a_dead_medium_does() {
     let (storage, _) = fails_while(&broken, Operation::OpenFile, 13);
     let (config, warnings) = config(Path::new("/store"));
     let pause = Duration::from_secs(3600);
-    let store = DiskStore::open_on(storage, Config { first_pause: pause, ..config }).unwrap();
+    let store = DiskStore::open_on(
+        storage,
+        Config { times: Times { first_pause: pause, ..Times::STANDARD }, ..config },
+    )
+    .unwrap();
     let _ = store.write(&key(1), &entry(1));
     for _ in 0..10 {
         broken.store(true, Ordering::Relaxed);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ptx_disk::storage::Storage;
 use ptx_disk::{
     Artifact, Attributes, Compression, Config, Damage, DiskError, DiskStore, PtxArtifact, Store,
-    StoreError, Stored, Warning,
+    StoreError, Stored, Times, Warning,
 };
 use ptx_key::{Digest, PtxKey};
 use ptx_store::ArtifactKey;
@@ -148,7 +148,7 @@ pub(crate) fn config(root: &Path) -> (Config, Arc<Mutex<Vec<String>>>) {
     let warnings = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&warnings);
     let config = Config {
-        first_pause: Duration::ZERO,
+        times: Times { first_pause: Duration::ZERO, ..Times::STANDARD },
         on_warning: Some(Arc::new(move |warning| {
             if let Warning::Damaged { damage, .. } = warning {
                 DAMAGE.set(Some(*damage));

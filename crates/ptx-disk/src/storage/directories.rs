@@ -1,0 +1,119 @@
+//! Makes missing folders, and finds out whether the store's own may be trusted.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use crate::DiskError;
+use crate::error::OnPath as _;
+use crate::format::layout::Layout;
+use crate::storage::create_with_parents;
+use crate::storage::{FileKind, Storage, StorageFile, is_gone, write_full};
+use crate::upkeep::quarantine::set_aside;
+
+/// The first line is the signature that backup programs look for.
+const TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
+    # The artifacts in this folder can be made anew at any time.\n";
+
+/// Checks the store's folder, and makes it when there is none and `create` says so.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub(crate) fn prepare_root(
+    storage: &dyn Storage,
+    layout: &Layout,
+    create: bool,
+    trust_others: bool,
+) -> Result<(), DiskError> {
+    let root = layout.root();
+    // The dot makes the system follow a link that the user may have put there.
+    match storage.metadata(&root.join(".")) {
+        Ok(metadata) if metadata.kind == FileKind::Folder => {
+            if trust_others {
+                return Ok(());
+            }
+            if !metadata.access.mine {
+                return Err(DiskError::OwnedByAnother { path: root.to_owned() });
+            }
+            if metadata.access.writable_by_all {
+                return Err(DiskError::WritableByAll { path: root.to_owned() });
+            }
+            Ok(())
+        }
+        Ok(_) => Err(DiskError::NotAFolder { path: root.to_owned() }),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            Err(DiskError::NotAFolder { path: root.to_owned() })
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            if create {
+                create_with_parents(storage, root).on("make the folder", root)?;
+                // Without the tag the store works as well.
+                let _ =
+                    storage.create_file(&layout.tag()).and_then(|tag| write_full(&*tag, TAG, 0));
+            }
+            Ok(())
+        }
+        Err(error) => Err(error).on("look at the folder", root),
+    }
+}
+
+/// Opens one of the store's own files for reading and writing, and makes it where there is none.
+/// What stands in its place and is no file is set aside.
+///
+/// # Errors
+///
+/// What the storage says.
+pub(crate) fn open_own_file(
+    storage: &dyn Storage,
+    layout: &Layout,
+    path: &Path,
+) -> io::Result<Box<dyn StorageFile>> {
+    let found = match storage.open_or_create_file(path) {
+        Ok(file) => match file.metadata()? {
+            metadata if metadata.kind == FileKind::File => return Ok(file),
+            metadata => metadata,
+        },
+        Err(error) if is_gone(&error) => {
+            make_room_for(storage, layout, path)?;
+            return storage.open_or_create_file(path);
+        }
+        // Folders and links are not opened.
+        Err(error) => match storage.metadata(path) {
+            Ok(metadata) if metadata.kind != FileKind::File => metadata,
+            _ => return Err(error),
+        },
+    };
+    set_aside(storage, layout, path, &found)?;
+    storage.open_or_create_file(path)
+}
+
+/// Makes the folders between the store's own and `path`, and the store's own where somebody
+/// removed it. What stands in the way and is no folder is set aside.
+pub(crate) fn make_room_for(storage: &dyn Storage, layout: &Layout, path: &Path) -> io::Result<()> {
+    let root = layout.root();
+    create_with_parents(storage, root)?;
+    let between: Vec<&Path> = path
+        .ancestors()
+        .skip(1)
+        .take_while(|folder| *folder != root && folder.starts_with(root))
+        .collect();
+    for folder in between.into_iter().rev() {
+        match storage.create_folder(folder) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let there = storage.metadata(folder)?;
+                if there.kind == FileKind::Folder {
+                    continue;
+                }
+                set_aside(storage, layout, folder, &there)?;
+                match storage.create_folder(folder) {
+                    // Another process set it aside as well.
+                    Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                    made => made?,
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Removes what dead processes left behind, and entries that nobody used for long.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use ptx_store::Size;
+
+use crate::format::layout::Layout;
+use crate::storage::{FileKind, Metadata, Storage, names_in, restart_clock};
+use crate::upkeep::totals::size_of;
+
+/// Removes files older than `age` from the folder where files are written before they are
+/// published; how many. A live writer needs its file for moments.
+///
+/// # Errors
+///
+/// Where the folder cannot be listed. One file that cannot be removed does not stop it.
+pub(crate) fn sweep_temporary(
+    storage: &dyn Storage,
+    layout: &Layout,
+    age: Duration,
+    now: SystemTime,
+) -> io::Result<u64> {
+    let remove = |path: &Path| storage.remove_file(path).is_ok();
+    sweep(storage, &layout.temporary(), age, now, remove)
+}
+
+/// Removes claim files older than `age` that nobody holds, from one of the folders that they are
+/// spread over; how many.
+///
+/// It removes a file while it holds its lock, and those who lock a file check that it still has
+/// its name, so nobody holds a claim on a file that is gone.
+///
+/// # Errors
+///
+/// Where the folder cannot be listed.
+pub(crate) fn sweep_claims(
+    storage: &dyn Storage,
+    layout: &Layout,
+    first_byte: u8,
+    age: Duration,
+    now: SystemTime,
+) -> io::Result<u64> {
+    let remove = |path: &Path| {
+        let Ok(file) = storage.open_or_create_file(path) else { return false };
+        let ours = match file.try_lock() {
+            Ok(ours) => ours,
+            // Where there are no locks a file this old is a lease without a heart.
+            Err(error) => error.kind() == io::ErrorKind::Unsupported,
+        };
+        let named =
+            || Some(storage.metadata(path).ok()?.identity == file.metadata().ok()?.identity);
+        ours && named() == Some(true) && storage.remove_file(path).is_ok()
+    };
+    sweep(storage, &layout.claims(first_byte), age, now, remove)
+}
+
+/// Entries that one sweep looks at, so that it costs a write the same however many there are.
+const MOST_ENTRIES: usize = 32;
+
+/// Removes entries that nobody used for `age`, of a few in one of their folders; what each took.
+///
+/// # Errors
+///
+/// Where the folder cannot be listed.
+pub(crate) fn sweep_entries(
+    storage: &dyn Storage,
+    layout: &Layout,
+    folder: u8,
+    age: Duration,
+    now: SystemTime,
+) -> io::Result<Vec<Size>> {
+    let mut removed = Vec::new();
+    let folder = layout.entries(folder);
+    let names = fastrand::choose_multiple(names_in(storage, &folder)?, MOST_ENTRIES);
+    for (path, metadata) in older_than(storage, &folder, names, age, now) {
+        if storage.remove_file(&path).is_ok() {
+            removed.push(size_of(&metadata));
+        }
+    }
+    Ok(removed)
+}
+
+fn sweep(
+    storage: &dyn Storage,
+    folder: &Path,
+    age: Duration,
+    now: SystemTime,
+    remove: impl Fn(&Path) -> bool,
+) -> io::Result<u64> {
+    let old = older_than(storage, folder, names_in(storage, folder)?, age, now);
+    Ok(old.iter().filter(|(path, _)| remove(path)).count() as u64)
+}
+
+/// The files of these names in a folder that nobody changed for `age`.
+fn older_than(
+    storage: &dyn Storage,
+    folder: &Path,
+    names: Vec<OsString>,
+    age: Duration,
+    now: SystemTime,
+) -> Vec<(PathBuf, Metadata)> {
+    let mut old = Vec::new();
+    for name in names {
+        let path = folder.join(name);
+        let Ok(metadata) = storage.metadata(&path) else { continue };
+        if metadata.kind != FileKind::File {
+            continue;
+        }
+        if metadata.is_ahead_of(now) {
+            // It would never grow old. Where the time cannot be set it stays, as if in use.
+            let _ = storage.open_file(&path).map(|file| restart_clock(&*file, metadata, now));
+        }
+        if now.duration_since(metadata.modified).is_ok_and(|elapsed| elapsed >= age) {
+            old.push((path, metadata));
+        }
+    }
+    old
+}
+
+#[cfg(test)]
+mod tests;

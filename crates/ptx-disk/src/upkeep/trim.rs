@@ -1,0 +1,169 @@
+//! Keeping to the bounds: a little with each write, and exactly on request.
+
+use std::io;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use ptx_store::Size;
+
+use crate::error::OnPath as _;
+use crate::storage::StorageFile;
+use crate::storage::directories::open_own_file;
+use crate::store::{DiskStore, Open};
+use crate::upkeep::totals::{BLOCK, Change, Totals, record, sum_of, without};
+use crate::upkeep::victims::{Candidate, candidates, evict};
+use crate::{Config, DiskError};
+
+/// Entries to choose among when a write finds the store too full.
+const SAMPLE: usize = 256;
+/// The share of them that goes at most: the store has better and worse ones than this sample. It
+/// is also how many entries a write at the cap looks at, each of which may have to come from the
+/// medium.
+const SHARE: usize = 4;
+/// Samples that one write takes at most.
+const SAMPLES: u32 = 4;
+/// A trim makes room for this share of the bound, so that the next writes need not trim again;
+const SLACK: u64 = 64;
+/// in a small store for so many entries, but at most for an eighth of the bound.
+const SMALL_STORE_SLACK: u64 = 32;
+/// Looks whether the other trimmer is done, and the time between two.
+const LOOKS: (u32, Duration) = (50, Duration::from_millis(20));
+
+impl DiskStore {
+    /// Removes entries that are too old, and those worth least until the bounds hold. It looks at
+    /// every entry and counts them anew, so the bounds hold exactly afterwards, as far as other
+    /// processes do not write meanwhile. Where a write is trimming a little it waits for that.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskError::Trimming`] where another process does the same, and where a folder cannot be
+    /// listed.
+    pub fn trim(&self) -> Result<Size, DiskError> {
+        let mut trimmed = Size::default();
+        let Some(open) = self.writable() else { return Ok(trimmed) };
+        let _only = patient_trimmer(open)?;
+        let (storage, layout, now) = (&*open.storage, &open.layout, SystemTime::now());
+        let (mut all, mut changes) = (Vec::new(), Vec::new());
+        for folder in 0..=u8::MAX {
+            let found = candidates(storage, layout, folder, now);
+            let found = found.on("list", &layout.entries(folder))?;
+            all.extend(found.candidates);
+            changes.push((folder, found.change));
+        }
+        let Config { budget, longest_unused, .. } = self.config;
+        for (folder, size) in evict(storage, all, longest_unused, budget, usize::MAX) {
+            trimmed = sum_of([trimmed, size]);
+            changes.push((folder, Change::Removed(size)));
+        }
+        self.counters.trimmed.add_many(trimmed.entries);
+        if !matches!(record(storage, layout, &changes), Ok(Some(_))) {
+            open.pending().append(&mut changes);
+        }
+        Ok(trimmed)
+    }
+
+    /// Records changes in one folder, and trims a little where the bounds do not hold; whether the
+    /// file system let it.
+    pub(crate) fn account(&self, open: &Open, folder: u8, news: &[Change]) -> bool {
+        match self.note_changes(open, folder, news) {
+            Ok(Some(totals)) if !totals.sum().fits(self.config.budget) => {
+                self.trim_a_little(open, &totals);
+                true
+            }
+            outcome => outcome.is_ok(),
+        }
+    }
+
+    /// Records changes in one folder, and those that wait; the totals afterwards, if there was
+    /// anything to record and the lock was to be had. What cannot be recorded now waits.
+    pub(crate) fn note_changes(
+        &self,
+        open: &Open,
+        folder: u8,
+        news: &[Change],
+    ) -> Result<Option<Totals>, DiskError> {
+        if news.is_empty() {
+            return Ok(None);
+        }
+        let mut changes = std::mem::take(&mut *open.pending());
+        changes.extend(news.iter().map(|change| (folder, *change)));
+        let recorded = record(&*open.storage, &open.layout, &changes)
+            .on("record the totals in", &open.layout.totals());
+        if !matches!(recorded, Ok(Some(_))) {
+            open.pending().append(&mut changes);
+        }
+        recorded.inspect_err(|error| self.write_failed(error, true))
+    }
+
+    /// Removes some of the entries worth least among a sample of folders.
+    ///
+    /// The folders are counted before anything is removed, the one that is said to be the fullest
+    /// first, so that a total that is wrong costs no entry.
+    fn trim_a_little(&self, open: &Open, totals: &Totals) {
+        let Ok(Some(_only)) = only_trimmer(open) else { return };
+        let (storage, layout) = (&*open.storage, &open.layout);
+        let Config { budget: bound, longest_unused, .. } = self.config;
+        let mut folders = totals.filled();
+        if let Some((_fullest, others)) = folders.split_last_mut() {
+            fastrand::shuffle(others);
+        }
+        let slack = Size {
+            entries: slack(bound.entries, SMALL_STORE_SLACK),
+            bytes: slack(bound.bytes, SMALL_STORE_SLACK * BLOCK),
+        };
+        for _ in 0..SAMPLES {
+            let (mut sample, mut counts) = (Vec::new(), Vec::new());
+            while sample.len() < SAMPLE
+                && let Some(folder) = folders.pop()
+            {
+                let now = SystemTime::now();
+                let Ok(found) = candidates(storage, layout, folder, now) else { continue };
+                counts.push((folder, found.change));
+                sample.extend(found.candidates);
+            }
+            let Ok(Some(totals)) = record(storage, layout, &counts) else { return };
+            if totals.sum().fits(bound) || sample.is_empty() {
+                return;
+            }
+            let within = sum_of(sample.iter().map(Candidate::size));
+            let budget = without(within, without(totals.sum(), without(bound, slack)));
+            let most = sample.len().div_ceil(SHARE);
+            let gone = evict(storage, sample, longest_unused, budget, most);
+            self.counters.trimmed.add_many(gone.len() as u64);
+            let removed = |(folder, size): &(u8, Size)| (*folder, Change::Removed(*size));
+            let mut removals: Vec<_> = gone.iter().map(removed).collect();
+            match record(storage, layout, &removals) {
+                Ok(Some(totals)) if !totals.sum().fits(bound) => {}
+                Ok(Some(_)) => return,
+                _ => open.pending().append(&mut removals),
+            }
+        }
+    }
+}
+
+fn slack(bound: u64, small: u64) -> u64 {
+    (bound / SLACK).max(small.min(bound / 8))
+}
+
+/// The lock that makes this process the only one that trims; `None` where another has it.
+fn only_trimmer(open: &Open) -> io::Result<Option<Box<dyn StorageFile>>> {
+    let file = open_own_file(&*open.storage, &open.layout, &open.layout.trimmer())?;
+    match file.try_lock() {
+        Ok(ours) => Ok(ours.then_some(file)),
+        // Without locks two trimmers may remove more than they must, which costs a lowering.
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Some(file)),
+        Err(error) => Err(error),
+    }
+}
+
+/// The same lock, after a wait for a write that trims a little.
+fn patient_trimmer(open: &Open) -> Result<Box<dyn StorageFile>, DiskError> {
+    let (looks, pause) = LOOKS;
+    for _ in 0..looks {
+        if let Some(only) = only_trimmer(open).on("lock", &open.layout.trimmer())? {
+            return Ok(only);
+        }
+        thread::sleep(pause);
+    }
+    Err(DiskError::Trimming { root: open.layout.root().to_owned() })
+}
