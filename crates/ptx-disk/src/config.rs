@@ -26,19 +26,19 @@ pub use warning::{Warning, WarningHook};
 
 use crate::{Compression, DiskError, Durability};
 
-/// How a store is set up. [`Config::new`] and [`Config::find`] give sensible values; change what
-/// you must.
+/// How a store is set up. [`Config::new`] and [`Config::find`] give values that suit most programs.
 #[derive(Clone)]
 pub struct Config {
-    /// The store's folder, absolute. `None` is a store that keeps nothing.
+    /// The store's directory, absolute. With `None` the store keeps nothing.
     pub root: Option<PathBuf>,
-    /// What may be done with it.
+    /// Whether the store may read and write.
     pub mode: Mode,
-    /// Uses a folder that belongs to another user or that everyone can write, and makes files
-    /// that the folder's group can write. Whoever can write the folder can run code on the GPU.
+    /// Accepts a directory that belongs to another user or that everyone can write, and gives the
+    /// directory's group the right to write new files. Whoever can write the directory can run code
+    /// on the GPU.
     pub shared: bool,
-    /// Read-only tiers under the store's own folder, nearest first: bundles, or folders of other
-    /// stores, such as one of the system's. One that cannot be used is a warning.
+    /// Read-only tiers below the store's own directory, nearest first: bundles, or directories of
+    /// other stores, such as one of the system. One that cannot be used is a warning.
     pub layers: Vec<PathBuf>,
     /// What a published entry survives.
     pub durability: Durability,
@@ -50,16 +50,17 @@ pub struct Config {
     /// 4,096, and entries, since file systems run out of inodes as well. A key that was claimed
     /// within the last day has an empty file for its claim beside its entry.
     pub budget: Size,
-    /// How long an entry stays that nobody uses. A trim removes all that are older, and writes
-    /// look at a few entries now and then.
+    /// How long an entry stays that nobody uses. A trim removes all older ones, and each write
+    /// looks at a few.
     pub longest_unused: Duration,
     /// Free bytes that the store leaves to others, but at most a twentieth of the file system.
     pub free_bytes: u64,
     /// The longest time that a claim waits for its holder.
     pub longest_claim_wait: Duration,
-    /// Who writes the entries that do not say it themselves, such as `my-back-end 1.4`.
+    /// The producer of artifacts that name none, such as `my-back-end 1.4`. An entry stores at most
+    /// 255 bytes of it.
     pub producer: String,
-    /// Where warnings go; `None` sends them to `tracing::warn!`.
+    /// Takes warnings. `None` sends them to `tracing::warn!`.
     pub on_warning: Option<WarningHook>,
     /// Shorter times, for tests.
     #[cfg(any(test, feature = "testing"))]
@@ -67,7 +68,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// A store in `root`, which must be absolute.
+    /// The configuration of a store in `root`, which must be absolute.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self {
             root: Some(root.into()),
@@ -88,7 +89,7 @@ impl Config {
         }
     }
 
-    /// A store where [`Location::find`] says, with what these variables say:
+    /// The configuration of a store where [`Location::find`] finds it, changed by these variables:
     ///
     /// | variable | field | value |
     /// | --- | --- | --- |
@@ -110,7 +111,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Sets what these variables say.
+    /// Changes what the variables name.
     fn set_from(&mut self, variable: impl Fn(&str) -> Option<OsString>) -> Result<(), DiskError> {
         let read = Variables(variable);
         read.size("PTX_CACHE_BYTES", &mut self.budget.bytes)?;

@@ -2,7 +2,7 @@
 //!
 //! A [`DiskStore`] keeps PTX text under [`PtxKey`](ptx_key::PtxKey)s and cubins under
 //! [`ModuleKey`](ptx_key::ModuleKey)s, one artifact a file, so that the second run of anything
-//! starts warm. Any number of processes use one folder at once.
+//! starts warm. Any number of processes use one directory at once.
 //!
 //! ```
 //! use ptx_disk::{Artifact, Claim, Config, DiskStore, PtxArtifact, Store as _, StoreError};
@@ -41,33 +41,31 @@
 //!
 //! # What it promises
 //!
-//! * What is handed out is what was stored, byte for byte, under that key. A file that is damaged
-//!   in any way is set aside, counted, and a miss.
-//! * No caller fails for what the file system does. A full disk or a read-only home turns writing
-//!   off with one warning ([`Warning`]), and on again when it works.
+//! * A load gives what was stored under that key, byte for byte. A damaged file is quarantined,
+//!   counted, and a miss.
+//! * A full disk or a read-only home fails no program. Writing turns off with one [`Warning`], and
+//!   on again when it works.
 //! * A process may be killed, and the power cut, within any operation.
-//! * One process at a time makes an artifact; the others wait for it, for a bounded time, and take
-//!   over when it dies.
+//! * One process at a time computes an artifact. The others wait for a bounded time. When it dies,
+//!   one of them takes over.
 //! * A load names one file, takes no lock and lists nothing.
 //!
 //! # What it does not do
 //!
-//! It keeps nothing in memory (that is `ptx-cache`), sends nothing over a network, and does not
-//! prove who wrote an entry: whoever can write the folder is trusted, so it is private to its user
-//! unless told otherwise. It asks for no sync unless told to ([`Durability`]), since what a power
-//! cut takes can be made anew.
+//! It keeps nothing in memory (that is `ptx-cache`) and sends nothing over a network. It does not
+//! prove who wrote an entry: it trusts everyone who can write the directory, so the directory is
+//! private to its user unless [`Config::shared`] is set. It syncs nothing unless [`Durability`]
+//! asks for it, since what a power cut takes can be computed again.
 //!
-//! `FORMAT.md` beside this crate is the specification of the folder, with readers in Python.
+//! `FORMAT.md` beside this crate specifies the directory. Readers in Python stand beside it.
 //!
 //! # Dependencies
 //!
-//! `ptx-key` gives keys and digests. `zstd` compresses texts and
-//! `lz4` cubins, `rustix` says what the standard library
-//! has no word for (opening without following links, renaming without replacing, the kind of a
-//! file system), `etcetera` knows the platform's folder for caches, `fastrand` makes names for
-//! temporary files, `ptx-eviction` chooses what stays within the bounds, `tracing` takes warnings,
-//! `thiserror` derives the error types. `ptx-store` has what a store keeps and
-//! must do.
+//! `ptx-store` has what a store keeps and must do. `ptx-key` gives keys and digests. `ptx-eviction`
+//! chooses the victims of a trim. `zstd` compresses texts and `lz4` cubins. `rustix` opens without
+//! following links, renames without replacing, and names file systems. `etcetera` knows the
+//! platform's directory for caches. `fastrand` names temporary files. `tracing` takes warnings.
+//! `thiserror` derives the error types.
 
 mod bundle;
 mod claim;

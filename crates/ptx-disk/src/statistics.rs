@@ -1,8 +1,8 @@
-//! What a store has done since it was opened.
+//! What has a store done since it was opened?
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts one thing. Nothing is ordered by it.
+/// A counter. It orders no other memory access.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
 
@@ -43,11 +43,11 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Entries handed out, by loads and to those who waited for a claim.
+    /// Artifacts that loads and claims gave.
     hits,
-    /// Hits that a read-only layer had.
+    /// Hits in a read-only layer.
     layer_hits,
-    /// Loads that handed out none, whatever the reason.
+    /// Loads that gave no artifact, for any reason.
     misses,
     /// Entries that this process wrote.
     published,
@@ -57,10 +57,10 @@ counters! {
     already_there,
     /// Writes that found other content there, which stayed: two lowerings of one key disagree.
     conflicting,
-    /// Loads and writes that met a file of a newer release, or one that is too large for this
-    /// store's settings. It stayed.
+    /// Loads and writes that found a file of a newer release, or one too large for this store's
+    /// settings. The file stays.
     left_alone,
-    /// Damaged files set aside.
+    /// Damaged files quarantined.
     quarantined,
     /// Loads and claims that the file system failed.
     read_failures,
@@ -68,9 +68,9 @@ counters! {
     write_failures,
     /// Times that failures turned reading or writing off for a while.
     degraded,
-    /// Operations refused while they were turned off.
+    /// Operations refused while reading or writing was off.
     refused,
-    /// Entries removed to keep to the bounds.
+    /// Entries removed because of the budget or their age.
     trimmed,
     /// Entries removed on request.
     removed,

@@ -24,18 +24,18 @@ pub use memory::{MemoryStorage, Survival};
 pub use os::OsStorage;
 pub(crate) use os::is_medium_error;
 
-/// Files and folders by path. Paths are absolute, or at least mean the same in every call.
+/// Files and directories by path. Paths are absolute, or at least mean the same in every call.
 ///
 /// An error carries the [`io::ErrorKind`] that the standard library gives it on a real system:
 /// the store acts on `NotFound`, `AlreadyExists` and `Unsupported`, and treats every other one as
 /// the medium's failure.
 pub trait Storage: fmt::Debug + Send + Sync + 'static {
-    /// Makes one folder. Its parent must be there; `AlreadyExists` when anything has the name.
+    /// Makes one directory. Its parent must be there; `AlreadyExists` when anything has the name.
     ///
     /// # Errors
     ///
     /// What the system says.
-    fn create_folder(&self, path: &Path) -> io::Result<()>;
+    fn create_directory(&self, path: &Path) -> io::Result<()>;
 
     /// Makes a new file and opens it for writing; `AlreadyExists` when anything has the name.
     ///
@@ -96,26 +96,26 @@ pub trait Storage: fmt::Debug + Send + Sync + 'static {
     /// What the system says.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
 
-    /// The names in a folder, in no order. Sweeping and trimming list; reading never does.
+    /// The names in a directory, in no order. Sweeping and trimming list; reading never does.
     ///
     /// # Errors
     ///
     /// What the system says.
-    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>>;
+    fn list(&self, directory: &Path) -> io::Result<Vec<OsString>>;
 
-    /// Makes the names in a folder survive a power cut.
+    /// Makes the names in a directory survive a power cut.
     ///
     /// # Errors
     ///
     /// What the system says.
-    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+    fn sync_directory(&self, directory: &Path) -> io::Result<()>;
 
-    /// What is known of the file system that holds a folder.
+    /// What is known of the file system that holds a directory.
     ///
     /// # Errors
     ///
     /// What the system says.
-    fn file_system(&self, folder: &Path) -> io::Result<FileSystem>;
+    fn file_system(&self, directory: &Path) -> io::Result<FileSystem>;
 }
 
 /// An open file. Reads and writes name their place, so that threads can share one.
@@ -169,8 +169,8 @@ pub trait StorageFile: Send + Sync {
 pub enum FileKind {
     /// A regular file.
     File,
-    /// A folder.
-    Folder,
+    /// A directory.
+    Directory,
     /// A link, a pipe, a socket, a device.
     Other,
 }
@@ -196,7 +196,7 @@ impl Metadata {
     pub(crate) fn is_still(&self, seen: &Self) -> bool {
         let facts = |file: &Self| (file.length, file.modified);
         let same = self.identity == seen.identity && self.kind == seen.kind;
-        same && (self.kind == FileKind::Folder || facts(self) == facts(seen))
+        same && (self.kind == FileKind::Directory || facts(self) == facts(seen))
     }
 
     /// Whether a clock that was wrong gave it its time of last change.
@@ -279,19 +279,19 @@ pub(crate) fn write_full(file: &dyn StorageFile, bytes: &[u8], offset: u64) -> i
     Ok(())
 }
 
-/// Whether nothing has the name: nothing is there, or a file stands where a folder above should be.
+/// Whether nothing has the name: nothing is there, or a file stands where a directory above should be.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Creates a directory and those above it that are missing.
-pub(crate) fn create_with_parents(storage: &dyn Storage, folder: &Path) -> io::Result<()> {
-    match storage.create_folder(folder) {
+pub(crate) fn create_with_parents(storage: &dyn Storage, directory: &Path) -> io::Result<()> {
+    match storage.create_directory(directory) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let parent = folder.parent().ok_or(error)?;
+            let parent = directory.parent().ok_or(error)?;
             create_with_parents(storage, parent)?;
-            match storage.create_folder(folder) {
+            match storage.create_directory(directory) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
                 outcome => outcome,
             }
@@ -300,9 +300,9 @@ pub(crate) fn create_with_parents(storage: &dyn Storage, folder: &Path) -> io::R
     }
 }
 
-/// The names in a folder; none where there is no such folder.
-pub(crate) fn names_in(storage: &dyn Storage, folder: &Path) -> io::Result<Vec<OsString>> {
-    match storage.list(folder) {
+/// The names in a directory; none where there is no such directory.
+pub(crate) fn names_in(storage: &dyn Storage, directory: &Path) -> io::Result<Vec<OsString>> {
+    match storage.list(directory) {
         Err(error) if is_gone(&error) => Ok(Vec::new()),
         names => names,
     }

@@ -1,4 +1,4 @@
-//! The store: every operation, with what it counts and when it gives up.
+//! What does a store do, and what does it count?
 
 mod failure;
 mod gate;
@@ -23,20 +23,20 @@ use crate::upkeep::totals::{Change, record, size_of};
 use crate::{DiskError, Durability, Mode};
 use gate::Gate;
 
-/// Failures in a row that leave reading on: one file that cannot be read says little about the
-/// others, while a failed write says that the next will fail as well.
+/// Failures in a row that leave reading on. A file that cannot be read says little about the
+/// others, while a failed write predicts that the next fails too.
 const TOLERATED_READ_FAILURES: u32 = 2;
-/// Attempts to record what waits when a store is closed, each of about two milliseconds.
+/// Attempts to record pending changes when a store closes. Each takes about two milliseconds.
 const LAST_ATTEMPTS: u32 = 20;
-/// The time between two notes that an entry is in use.
+/// The shortest time between two notes that an entry is in use.
 const USE_NOTED_EVERY: Duration = Duration::from_secs(60 * 60);
 
-/// A folder of entries that many processes share.
+/// A directory of entries that many processes share.
 ///
-/// Every method may be called from any thread and from any number of processes at once. None
-/// fails for what the file system does, except where a caller asks what became of its request.
+/// Any thread and any number of processes may call every method at once. Load, store, remove and
+/// claim are methods of [`Store`].
 pub struct DiskStore {
-    /// `None` where nothing is kept.
+    /// `None` if the store keeps nothing.
     pub(crate) open: Option<Open>,
     pub(crate) layers: Vec<Layer>,
     pub(crate) config: Config,
@@ -49,9 +49,9 @@ pub(crate) struct Open {
     pub(crate) reading: Gate,
     pub(crate) writing: Gate,
     pub(crate) writes: AtomicU64,
-    /// The file system has no locks, as far as this store has seen.
+    /// True once a lock showed that the file system has none.
     pub(crate) lockless: AtomicBool,
-    /// Changes to the totals that wait for the next write, since another process had the lock.
+    /// Changes to the totals that wait for the next write, because another process held the lock.
     pub(crate) pending: Mutex<Vec<(u8, Change)>>,
 }
 
@@ -64,7 +64,7 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         let pending = self.pending.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // What cannot be recorded now is counted when its folder is trimmed.
+        // A trim counts the directory, and with it what cannot be recorded now.
         let _ = (0..LAST_ATTEMPTS)
             .take_while(|_| !pending.is_empty())
             .find(|_| !matches!(record(&*self.storage, &self.layout, pending), Ok(None)));
@@ -72,26 +72,26 @@ impl Drop for Open {
 }
 
 impl DiskStore {
-    /// Opens a store on the machine's file system. Nothing is listed or read; a folder that is
-    /// missing is made.
+    /// Opens a store on the machine's file system. Lists and reads nothing, and creates the
+    /// directory if it is missing.
     ///
     /// # Errors
     ///
-    /// [`DiskError::NotAFolder`], [`DiskError::OwnedByAnother`], [`DiskError::WritableByAll`]
-    /// where the folder must not be used, and [`DiskError::BadSetting`] for a relative path. A
-    /// folder that cannot be made or reached is no error: the store warns, keeps nothing, and
-    /// tries again later.
+    /// [`DiskError::NotADirectory`], [`DiskError::OwnedByAnother`] or [`DiskError::WritableByAll`]
+    /// if the directory must not be used, and [`DiskError::BadSetting`] for a relative path. A
+    /// directory that cannot be created or reached is no error: the store warns, keeps nothing, and
+    /// retries later.
     pub fn open(config: Config) -> Result<Self, DiskError> {
         let storage = if config.shared { OsStorage::for_group() } else { OsStorage::new() };
         let mut config = config;
         for layer in &mut config.layers {
-            // The path is the caller's. One that leads nowhere is said when it is opened.
+            // The path is the caller's. Opening the layer reports one that leads nowhere.
             *layer = std::fs::canonicalize(&*layer).unwrap_or_else(|_| layer.clone());
         }
         Self::open_on(Arc::new(storage), config)
     }
 
-    /// Opens a store on some other storage.
+    /// Opens a store on another storage.
     ///
     /// # Errors
     ///
@@ -133,9 +133,10 @@ impl DiskStore {
         let create = config.mode == Mode::ReadWrite;
         let prepared = prepare_root(&*open.storage, &open.layout, create, config.shared);
         if create && config.durability == Durability::Full {
-            // The folders above may be as new as the store. Those of others were there before.
+            // The directories above may be as new as the store. Other users' directories existed
+            // before.
             for above in root.ancestors().skip(1) {
-                let _ = open.storage.sync_folder(above);
+                let _ = open.storage.sync_directory(above);
             }
         }
         if let Ok(facts) = open.storage.file_system(&root)
@@ -209,17 +210,17 @@ impl DiskStore {
         Ok(None)
     }
 
-    /// Notes that an entry was used, in its file's time of last change and at most once in a
-    /// while, so that trimming knows what is in use and reading stays free of writes.
+    /// Notes in the file's time of last change that an entry was used, at most once an hour. A trim
+    /// sees what is in use, and nearly all loads write nothing.
     fn note_use(&self, opened: &Opened) {
         if self.config.mode != Mode::ReadWrite {
             return;
         }
         let now = SystemTime::now();
-        // A note from a clock that was ahead is as bad as one from long ago.
+        // A time in the future says as little as one long ago.
         let since = now.duration_since(opened.metadata.modified);
         if since.unwrap_or_else(|ahead| ahead.duration()) >= USE_NOTED_EVERY {
-            // Where it cannot be noted the entry only looks unused.
+            // Without the note the entry looks unused.
             let _ = opened.file.set_modified(now);
         }
     }
@@ -246,23 +247,23 @@ impl DiskStore {
         }
     }
 
-    /// What this store has done since it was opened.
+    /// What this process did with the store since it opened it.
     pub fn statistics(&self) -> Statistics {
         self.counters.snapshot()
     }
 
-    /// Whether what is stored now would be kept: the store is on, it is not read-only, and its
-    /// writes are not off because the file system failed them.
+    /// Returns true if the store keeps what it is given: it is on, not read-only, and the file
+    /// system has not turned its writes off.
     pub fn is_writable(&self) -> bool {
         self.writable().is_some_and(|open| open.writing.is_open(Instant::now))
     }
 
-    /// The open part of a store that may write.
+    /// The open part of the store, if it may write.
     pub(crate) fn writable(&self) -> Option<&Open> {
         self.open.as_ref().filter(|_| self.config.mode == Mode::ReadWrite)
     }
 
-    /// The store's folder; `None` where nothing is kept.
+    /// The store's directory. Returns `None` if the store keeps nothing.
     pub fn root(&self) -> Option<&Path> {
         self.open.as_ref().map(|open| open.layout.root())
     }
@@ -281,7 +282,7 @@ impl<K: ArtifactKey> Store<K> for DiskStore {
     ///
     /// # Errors
     ///
-    /// [`DiskError::Storage`] where the file system does not let the store see.
+    /// [`DiskError::Storage`] if the file system fails.
     fn load(&self, key: &K) -> Result<Option<Artifact<K::Payload>>, StoreError> {
         Ok(self.load_any(key)?)
     }
@@ -293,8 +294,8 @@ impl<K: ArtifactKey> Store<K> for DiskStore {
     ///
     /// # Errors
     ///
-    /// A [`DiskError`] where the entry is not kept, or may not survive what the store's
-    /// [`Durability`] says.
+    /// A [`DiskError`] if the entry is not kept, or may not survive what the store's [`Durability`]
+    /// promises.
     fn store(&self, key: &K, artifact: &Artifact<K::Payload>) -> Result<Stored, StoreError> {
         Ok(self.keep(key, artifact)?)
     }
@@ -303,8 +304,8 @@ impl<K: ArtifactKey> Store<K> for DiskStore {
     ///
     /// # Errors
     ///
-    /// [`DiskError::Storage`] where it could not be removed. A read-only store removes nothing,
-    /// which is no error.
+    /// [`DiskError::Storage`] if the file system fails. A read-only store removes nothing, which is
+    /// no error.
     fn remove(&self, key: &K) -> Result<bool, StoreError> {
         Ok(self.remove_own((*key).into())?)
     }
@@ -315,7 +316,7 @@ impl<K: ArtifactKey> Store<K> for DiskStore {
     ///
     /// # Errors
     ///
-    /// [`DiskError::Storage`] where the file system fails.
+    /// [`DiskError::Storage`] if the file system fails.
     fn claim(&self, key: &K) -> Result<Claim<K>, StoreError> {
         Ok(self.claim_key(key)?)
     }

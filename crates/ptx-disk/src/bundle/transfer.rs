@@ -52,20 +52,20 @@ impl DiskStore {
             return Err(DiskError::NotWritable);
         };
         let storage = &*open.storage;
-        let folder = path.parent().unwrap_or(path);
-        let temporary = folder.join(format!(".{}", new_name(std::process::id())));
+        let directory = path.parent().unwrap_or(path);
+        let temporary = directory.join(format!(".{}", new_name(std::process::id())));
         let file = storage.create_file(&temporary).on("create", &temporary)?;
         let written = self.write_bundle(open, &*file, name, chosen);
         let outcome = written.on("write", &temporary).and_then(|index| {
             let index = index.ok_or_else(bad_name)?;
             file.sync(true).on("sync", &temporary)?;
             storage.rename(&temporary, path).on("write", path)?;
-            // It is the caller's folder, and the bundle is whole without this.
-            let _ = storage.sync_folder(folder);
+            // It is the caller's directory, and the bundle is whole without this.
+            let _ = storage.sync_directory(directory);
             Ok(index.entries.len() as u64)
         });
         if outcome.is_err() {
-            // It has a random name in a folder of the caller's; it may have to stay.
+            // It has a random name in a directory of the caller's; it may have to stay.
             let _ = storage.remove_file(&temporary);
         }
         outcome

@@ -1,11 +1,12 @@
-//! Claims where the file system has no locks, as some network file systems do not.
+//! How does one process claim a key where the file system has no locks, as on some network file
+//! systems?
 //!
-//! A lease is a file that its holder makes, touches again and again, and removes. A waiter that
-//! has seen a lease unchanged for as long as leases last takes it for that of a dead holder, moves
-//! it out of the way and makes its own. Only the waiter's own clock counts, so clocks that
-//! disagree between machines do no harm, and only the time in which it kept looking: what stopped
-//! the waiter for a while has likely stopped the holder as well. A holder that sleeps for longer than a lease lasts may
-//! lose it; then two processes make the same artifact, and the first one stays.
+//! The holder creates a file, touches it again and again, and removes it in the end. A waiter that
+//! sees the file unchanged for the time of a lease takes the holder for dead, moves the file away
+//! and creates its own. Only the waiter's clock counts, so clocks that differ between machines do
+//! no harm. Only time in which it keeps looking counts, since what stops the waiter has likely
+//! stopped the holder too. A holder that sleeps for longer may lose its lease. Then two processes
+//! compute the same artifact, and the first one stays.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use crate::storage::{FileIdentity, Metadata, Storage, StorageFile};
 /// Touches within the time that a lease lasts.
 const HEARTBEATS: u32 = 5;
 
-/// A lease that is held. Dropping it gives it up.
+/// A lease that is held. Dropping it releases it.
 pub(crate) struct Lease {
     storage: Arc<dyn Storage>,
     path: PathBuf,
@@ -39,23 +40,23 @@ struct Seen {
     identity: FileIdentity,
     modified: SystemTime,
     last_look: Instant,
-    /// How long it was watched and did not change.
+    /// The time for which a waiter watched it unchanged.
     unchanged: Duration,
 }
 
 impl Seen {
     fn is(&self, file: &Metadata) -> bool {
-        // Systems give the number of a file that is gone to the next one.
+        // Systems give the number of a removed file to the next one.
         self.identity == file.identity && self.modified == file.modified
     }
 }
 
-/// Tries to take the lease on `key`; `None` while another holds it. `watch` is the waiter's memory
-/// between attempts.
+/// Tries to take the lease on `key`. Returns `None` while another holds it. `watch` is the waiter's
+/// memory between attempts.
 ///
 /// # Errors
 ///
-/// What the storage says.
+/// The storage's error.
 pub(crate) fn try_lease(
     storage: &Arc<dyn Storage>,
     layout: &Layout,
@@ -82,7 +83,7 @@ pub(crate) fn try_lease(
 }
 
 impl Watch {
-    /// Looks at the lease; whether it has been the same for as long as leases last.
+    /// Looks at the lease. Returns true if it was unchanged for the time of a lease.
     fn is_dead(&mut self, storage: &dyn Storage, path: &Path, lasts: Duration) -> io::Result<bool> {
         // Opening it makes a network file system ask its server again.
         let seen = match storage.open_file(path).and_then(|file| file.metadata()) {
@@ -107,7 +108,7 @@ impl Watch {
     }
 }
 
-/// Takes a dead holder's lease away. Where another waiter was faster, its new lease comes back.
+/// Removes a dead holder's lease. If another waiter was faster, its new lease gets its name back.
 fn break_lease(
     storage: &dyn Storage,
     layout: &Layout,
@@ -142,14 +143,14 @@ impl Lease {
             Ok((metadata.identity, heart))
         });
         let (identity, heart) = started.inspect_err(|_| {
-            // Others would wait for a lease without a heart.
+            // Others would wait for a lease that nobody touches.
             let _ = storage.remove_file(&path);
         })?;
         Ok(Self { storage: Arc::clone(storage), path, identity, released, heart: Some(heart) })
     }
 }
 
-/// Touches the file until it is told to stop, and gives it back.
+/// Touches the file until it is told to stop. Returns the file.
 fn beat(
     file: Box<dyn StorageFile>,
     until: &(Mutex<bool>, Condvar),
@@ -172,9 +173,9 @@ impl Drop for Lease {
         let (released, told) = &*self.released;
         *released.lock().unwrap_or_else(PoisonError::into_inner) = true;
         told.notify_all();
-        // Held open until the end, so that no other file gets its number.
+        // Open until the end, so that no other file gets its number.
         let _file = self.heart.take().map(JoinHandle::join);
-        // By now it may be another's.
+        // By now another process may have the lease.
         if self.storage.metadata(&self.path).is_ok_and(|named| named.identity == self.identity) {
             let _ = self.storage.remove_file(&self.path);
         }

@@ -1,10 +1,9 @@
-//! Says across processes who makes an artifact, so that the others wait for it.
+//! How does one process claim a key?
 //!
-//! A claim is the lock on a file of the key's own. The system frees it when its holder dies, at
-//! whatever point, so nobody waits for the dead. The file itself stays: if a holder removed it, a
-//! second process could lock the removed file while a third one locks a new file of the same
-//! name. The sweep removes old ones, and for its sake a claim checks that the file it locked
-//! still has its name.
+//! A claim is the lock on one file for each key. The system frees it when the holder dies, so
+//! nobody waits for a dead process. The file stays: if a holder removed it, a second process could
+//! lock the removed file while a third one locks a new file of the same name. The sweep removes old
+//! files, so a claim checks that the file it locked still has its name.
 
 use std::io;
 use std::time::Duration;
@@ -15,18 +14,18 @@ use crate::format::layout::Layout;
 use crate::storage::directories::open_own_file;
 use crate::storage::{Storage, StorageFile};
 
-/// Attempts to lock a file that still has its name afterwards.
+/// Attempts to lock a file that still has its name.
 const ATTEMPTS: u32 = 8;
 /// The first wait for a claim that another holds.
 const SHORTEST_WAIT: Duration = Duration::from_micros(500);
-/// The longest: what a waiter may sleep past the moment in which it could go on.
+/// The longest wait. A waiter may sleep so long after the claim is free.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
 /// One attempt to claim a key.
 pub(crate) enum Attempt {
-    /// The claim is held as long as this file is open.
+    /// The claim is held while this file is open.
     Held(Box<dyn StorageFile>),
-    /// Another opening of the file has it.
+    /// Another opening of the file has the lock.
     Busy,
 }
 
@@ -34,7 +33,7 @@ pub(crate) enum Attempt {
 ///
 /// # Errors
 ///
-/// Where the storage cannot tell; `Unsupported` where it has no locks.
+/// If the storage cannot tell. `Unsupported` if it has no locks.
 pub(crate) fn try_claim(
     storage: &dyn Storage,
     layout: &Layout,
@@ -57,7 +56,7 @@ pub(crate) fn try_claim(
     Err(io::Error::new(io::ErrorKind::ResourceBusy, "the claim's file keeps losing its name"))
 }
 
-/// Growing waits, so that a short lowering is noticed soon and a long one costs little.
+/// Growing waits: a waiter notices the end of a short lowering soon, and a long one costs little.
 pub(crate) struct Waits(Duration);
 
 impl Waits {
@@ -68,7 +67,7 @@ impl Waits {
     pub(crate) fn next(&mut self) -> Duration {
         let wait = self.0;
         self.0 = (wait * 3 / 2).min(LONGEST_WAIT);
-        // Waiters that started together should not all come back together.
+        // Waiters that started together should not all look together.
         wait.mul_f64(fastrand::f64().mul_add(0.5, 0.75))
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting for a claim, and for the entry that its holder publishes.
+//! Where does a miss wait for another process?
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -34,7 +34,7 @@ impl DiskStore {
         let mut waits = Waits::new();
         let mut watch = Watch::default();
         let path = open.layout.entry(&entry_key);
-        // What has the name and is of no use to this store: a file of a newer release, say.
+        // A file that has the name and is useless here, such as one of a newer release.
         let mut useless: Option<Metadata> = None;
         loop {
             if !open.writing.is_open(Instant::now) {
@@ -68,8 +68,8 @@ impl DiskStore {
         }
     }
 
-    /// Takes the lock where there are locks, a lease elsewhere. Returns the guard that releases
-    /// it, or `None` while another holder has it.
+    /// Takes the lock, or a lease if there are no locks. Returns the guard that releases it, or
+    /// `None` while another holds it.
     fn attempt(
         &self,
         open: &Open,

@@ -1,4 +1,4 @@
-//! Where a store lies when nobody says, and whether it is used at all.
+//! Where is the store, if no caller says?
 
 use std::env;
 use std::ffi::OsString;
@@ -8,35 +8,36 @@ use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
 
 use crate::DiskError;
 
-/// The folder below a cache folder that belongs to others as well.
+/// The store's directory in a directory that other programs use too.
 const NAME: &str = "ptx";
 const ABSOLUTE: &str = "give an absolute path";
 
-/// What may be done with a store.
+/// Whether a store may read and write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing: every load misses and nothing is kept.
+    /// Neither. Every load misses and every write is skipped.
     Off,
-    /// Reading. Nothing on the medium changes, not even for damaged files.
+    /// Reads only. Nothing on the medium changes, not even a damaged file.
     ReadOnly,
-    /// Everything.
+    /// Reads and writes.
     #[default]
     ReadWrite,
 }
 
-/// Where a store lies and what may be done with it.
+/// Where a store is, and whether it may read and write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// The store's folder, absolute; `None` where the machine knows of no folder for this user.
+    /// The store's directory, absolute. `None` if the machine has no directory for this user's
+    /// caches.
     pub root: Option<PathBuf>,
-    /// What may be done with it.
+    /// Whether it may read and write.
     pub mode: Mode,
 }
 
 impl Location {
-    /// The first of: `explicit`, the variable `PTX_CACHE_DIR`, `ptx` below the variable
-    /// `XDG_CACHE_HOME`, `ptx` below the platform's folder for caches. The variable `PTX_CACHE`
-    /// says the mode: `off`, `ro` or `rw`, which it is when unset.
+    /// Finds the store. It is the first of: `explicit`, the variable `PTX_CACHE_DIR`, `ptx` in the
+    /// variable `XDG_CACHE_HOME`, `ptx` in the platform's directory for caches. The variable
+    /// `PTX_CACHE` is the mode: `off`, `ro`, or `rw`, which is the default.
     ///
     /// # Errors
     ///
@@ -55,7 +56,7 @@ impl Location {
         variable: impl Fn(&str) -> Option<OsString>,
         platform: impl FnOnce() -> Option<PathBuf>,
     ) -> Result<Self, DiskError> {
-        let folder = |name: &'static str| match variable(name) {
+        let directory = |name: &'static str| match variable(name) {
             Some(value) if value.is_empty() => {
                 Err(bad(name, "", "it is empty: unset it, or give an absolute path"))
             }
@@ -76,9 +77,9 @@ impl Location {
         };
         let root = if let Some(path) = explicit {
             Some(absolute("path", path)?)
-        } else if let Some(path) = folder("PTX_CACHE_DIR")? {
+        } else if let Some(path) = directory("PTX_CACHE_DIR")? {
             Some(path)
-        } else if let Some(path) = folder("XDG_CACHE_HOME")? {
+        } else if let Some(path) = directory("XDG_CACHE_HOME")? {
             Some(path.join(NAME))
         } else {
             platform().filter(|path| path.is_absolute()).map(|path| path.join(NAME))

@@ -10,7 +10,7 @@ const COUNT: &str = "give a number of entries, such as 200000";
 const DAYS: &str = "give a number of days, such as 90";
 const LEVEL: &str = "give off, or a level of zstd such as 1";
 
-/// The variables of the environment, or what stands for them.
+/// Reads variables of the environment. Tests give their own.
 pub(super) struct Variables<F>(pub(super) F);
 
 impl<F: Fn(&str) -> Option<OsString>> Variables<F> {
@@ -34,7 +34,7 @@ impl<F: Fn(&str) -> Option<OsString>> Variables<F> {
         self.set(name, LEVEL, compression, field)
     }
 
-    /// Sets `field` where the variable is set.
+    /// Sets `field` if the variable is set.
     fn set<T>(
         &self,
         name: &'static str,
@@ -53,11 +53,11 @@ impl<F: Fn(&str) -> Option<OsString>> Variables<F> {
 }
 
 fn number(text: &str) -> Option<u64> {
-    // `parse` alone would take a sign.
+    // `parse` alone accepts a sign.
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// Bytes; K, M, G and T, also written KiB and so on, are powers of 1,024.
+/// Parses bytes. K, M, G and T, also written KiB and so on, are powers of 1,024.
 fn size(text: &str) -> Option<u64> {
     let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at_checked(digits)?;

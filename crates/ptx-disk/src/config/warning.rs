@@ -1,4 +1,4 @@
-//! What does a store say when something is amiss?
+//! What does a store warn of?
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use crate::{Damage, DiskError};
 /// Takes warnings.
 pub type WarningHook = Arc<dyn Fn(&Warning) + Send + Sync>;
 
-/// Something that a person should know and no program must fail for.
+/// What a person should know and no program fails for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
-    /// The machine knows of no folder for this user's caches.
-    #[error("no folder for caches is known, so nothing is kept on disk: set PTX_CACHE_DIR")]
+    /// The machine has no directory for this user's caches.
+    #[error("no directory for caches is known, so nothing is kept on disk: set PTX_CACHE_DIR")]
     NoLocation,
-    /// Writing is turned off for a while. Said once until it works again.
+    /// Writing is off for a while. The store warns once until it works again.
     #[error("nothing is kept on disk for now: {error}")]
     WritingOff {
         /// What failed.
         error: DiskError,
     },
-    /// Reading is turned off for a while. Said once until it works again.
+    /// Reading is off for a while. The store warns once until it works again.
     #[error("nothing is read from disk for now: {error}")]
     ReadingOff {
         /// What failed.
         error: DiskError,
     },
-    /// A stored file is damaged. A store that may write quarantines it; the load misses.
+    /// A stored file is damaged. The load misses, and a store that may write quarantines the file.
     #[error("`{}` is damaged and is not used: {damage}", path.display())]
     Damaged {
         /// The file.
@@ -39,25 +39,25 @@ pub enum Warning {
         /// What is wrong with it.
         damage: Damage,
     },
-    /// A read-only tier cannot be used; the store goes on without it.
+    /// A read-only tier cannot be used. The store works without it.
     #[error("a layer under the store is left out: {error}")]
     LayerUnusable {
         /// What is wrong with it.
         error: DiskError,
     },
-    /// The folder is on a network file system, where each load waits for a server.
+    /// The directory is on a network file system, where each load waits for a server.
     #[error(
-        "the store's folder `{}` is on {kind}: a folder on a disk of this machine is faster \
+        "the store's directory `{}` is on {kind}: a directory on a disk of this machine is faster \
          (set PTX_CACHE_DIR)", root.display()
     )]
     NetworkFileSystem {
-        /// The store's folder.
+        /// The store's directory.
         root: PathBuf,
         /// The file system.
         kind: &'static str,
     },
-    /// Another process makes the artifact of this key and takes longer than this one may wait, so
-    /// this one makes it too.
+    /// Another process takes longer to compute the artifact than this one may wait, so this one
+    /// computes it too.
     #[error(
         "waited {waited:?} for another process that makes {key}; this one makes it too (the longest \
          wait is a setting)"
@@ -68,8 +68,8 @@ pub enum Warning {
         /// The longest wait.
         waited: Duration,
     },
-    /// Two lowerings of one key gave different content. Something that reaches the emitter does
-    /// not reach the key.
+    /// Two lowerings of one key gave different content. Something reaches the emitter and not the
+    /// key.
     #[error(
         "two lowerings of {key} disagree: an entry with content {kept:.12} stays, {offered:.12} \
          was not kept; something reaches the emitter that is not in the key"

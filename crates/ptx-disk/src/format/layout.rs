@@ -1,4 +1,4 @@
-//! The names below a store's folder.
+//! The names below a store's directory.
 
 use std::path::{Path, PathBuf};
 use std::process;
@@ -8,7 +8,7 @@ use ptx_store::{EntryKey, Kind};
 /// Places in quarantine. What is set aside takes one at random, over what was there.
 pub(crate) const QUARANTINE_PLACES: u32 = 64;
 
-/// A store's folder and what lies where in it. See `FORMAT.md`.
+/// A store's directory and what lies where in it. See `FORMAT.md`.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     root: PathBuf,
@@ -23,7 +23,7 @@ impl Layout {
         &self.root
     }
 
-    /// Where an entry is published. The folder carries the format's version, so that releases
+    /// Where an entry is published. The directory carries the format's version, so that releases
     /// with different ones share a store without meeting.
     pub(crate) fn entry(&self, key: &EntryKey) -> PathBuf {
         let suffix = match key.kind() {
@@ -45,7 +45,7 @@ impl Layout {
         Some(EntryKey::from_bytes(kind, bytes))
     }
 
-    /// The folder of entries with this first byte.
+    /// The directory of entries with this first byte.
     pub(crate) fn entries(&self, first_byte: u8) -> PathBuf {
         self.root.join(format!("entries-1/{first_byte:02x}"))
     }
@@ -72,7 +72,7 @@ impl Layout {
         self.root.join(format!("claims/{key:.2}/{key}.{kind}-lease"))
     }
 
-    /// The folder of claims with this first byte.
+    /// The directory of claims with this first byte.
     pub(crate) fn claims(&self, first_byte: u8) -> PathBuf {
         self.root.join(format!("claims/{first_byte:02x}"))
     }
@@ -87,8 +87,8 @@ impl Layout {
         self.temporary().join(new_name(process::id()))
     }
 
-    /// The folder of damaged files.
-    pub(crate) fn quarantine_folder(&self) -> PathBuf {
+    /// The directory of damaged files.
+    pub(crate) fn quarantine_directory(&self) -> PathBuf {
         self.root.join("quarantine")
     }
 
@@ -97,7 +97,7 @@ impl Layout {
         self.root.join(format!("quarantine/{:02}", place % QUARANTINE_PLACES))
     }
 
-    /// Tells backup programs to leave the folder out (see bford.info/cachedir).
+    /// Tells backup programs to leave the directory out (see bford.info/cachedir).
     pub(crate) fn tag(&self) -> PathBuf {
         self.root.join("CACHEDIR.TAG")
     }

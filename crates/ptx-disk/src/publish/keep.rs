@@ -1,4 +1,4 @@
-//! Keeping an entry, and sweeping along the way.
+//! How does a store publish, and what else does a write do?
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -46,8 +46,7 @@ impl DiskStore {
         }
     }
 
-    /// Publishes a file, with all that goes with it: the gate, the reserve of free space, the
-    /// counters, the totals, the sweep.
+    /// Publishes a file: passes the gate, leaves free space, counts, records the totals, sweeps.
     pub(crate) fn publish(
         &self,
         open: &Open,
@@ -92,13 +91,13 @@ impl DiskStore {
         }
     }
 
-    /// Whether enough of the disk stays free for others behind a file of so many bytes.
+    /// Checks that enough of the disk stays free after a file of so many bytes.
     fn leaves_room(&self, open: &Open, bytes: u64) -> Result<(), DiskError> {
         let root = open.layout.root();
-        // Where the system does not tell, writing will.
+        // If the system does not tell, the write does.
         let Ok(facts) = open.storage.file_system(root) else { return Ok(()) };
         let reserve = self.config.free_bytes.min(facts.total / 20);
-        // With no reserve the end of the disk itself is the bound.
+        // Without a reserve the disk's end is the limit.
         if reserve == 0 || facts.available >= reserve.saturating_add(bytes) {
             return Ok(());
         }
@@ -148,12 +147,12 @@ impl DiskStore {
         Ok((header, file))
     }
 
-    /// Removes what dead processes left behind; how many files. Publishing does the same, bit by
-    /// bit.
+    /// Removes what dead processes left. Returns the number of files. Writes do the same, a little
+    /// at a time.
     ///
     /// # Errors
     ///
-    /// Where a folder cannot be listed.
+    /// If a directory cannot be listed.
     pub fn sweep(&self) -> Result<u64, DiskError> {
         let Some(open) = self.writable() else {
             return Ok(0);
@@ -169,8 +168,8 @@ impl DiskStore {
         Ok(swept)
     }
 
-    /// Each store sweeps after its first write, and then once in a while; one folder of claims and
-    /// one of entries at a time, so that no call pays for all of them.
+    /// Sweeps after the first write and then after every 64th: one directory of claims and one of
+    /// entries, so that no write pays for all.
     fn sweep_now_and_then(&self, open: &Open, written: u8) {
         let write = open.writes.fetch_add(1, Ordering::Relaxed);
         if !write.is_multiple_of(SWEEP_EVERY) {
@@ -182,7 +181,7 @@ impl DiskStore {
             sweep_temporary(storage, layout, self.config.times().temporary, now),
             sweep_claims(storage, layout, claims, self.config.times().claim, now),
         ];
-        // A folder that cannot be listed now is swept another time.
+        // A later sweep looks at a directory that cannot be listed now.
         self.counters.swept.add_many(swept.into_iter().flatten().sum());
         let aged = sweep_entries(storage, layout, written, self.config.longest_unused, now);
         let removed: Vec<Change> = aged.into_iter().flatten().map(Change::Removed).collect();

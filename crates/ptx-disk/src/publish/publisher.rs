@@ -1,8 +1,8 @@
-//! The only way in which entries are written.
+//! How is a file published whole or not at all?
 //!
-//! A file is written under a random name where no reader looks, and then takes its own name in
-//! one step that replaces nothing. So what stands under a key's name is a whole entry at every
-//! moment, and the first of two writers stays.
+//! A writer writes the file under a random name that no reader knows, and then renames it to the
+//! key's name without replacing anything. So a key's name always means a whole entry, and the first
+//! of two writers wins.
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
@@ -23,31 +23,31 @@ use crate::upkeep::quarantine::set_aside;
 use crate::upkeep::totals::{Change, size_of, size_of_file};
 use crate::{DiskError, Durability};
 
-/// Attempts to take a name while other processes take and free it.
+/// Attempts to take a name that other processes take and free.
 const ATTEMPTS: u32 = 8;
 
-/// What came of publishing.
+/// What publishing did.
 pub(crate) enum Outcome {
-    /// The entry stands under its name.
+    /// The entry is published.
     New,
-    /// It took the place of an imported entry with other content.
+    /// It replaced an imported entry with other content.
     OverImported,
-    /// An entry with the same content was there.
+    /// An entry with the same content was present.
     AlreadyThere,
-    /// An entry with other content was there, and stays.
+    /// An entry with other content was present and stays.
     Conflicting { kept: Digest },
-    /// A file of a newer release was there, and stays.
+    /// A file of a newer release was present and stays.
     KeptNewer,
 }
 
-/// What publishing needs to know of the store.
+/// What publishing needs from the store.
 pub(crate) struct Publisher<'a> {
     pub(crate) storage: &'a dyn Storage,
     pub(crate) layout: &'a Layout,
     pub(crate) durability: Durability,
     pub(crate) most_bytes: u64,
     pub(crate) counters: &'a Counters,
-    /// What happened in the entry's folder, also where publishing failed in the end.
+    /// What changed in the entry's directory, also if publishing failed in the end.
     pub(crate) changes: RefCell<Vec<Change>>,
 }
 
@@ -56,9 +56,8 @@ impl Publisher<'_> {
     ///
     /// # Errors
     ///
-    /// Where the entry is not there afterwards, or is there and may not survive what it should.
-    /// In the first case nothing of it is left, except where the storage is too broken to remove
-    /// a file; that is swept later.
+    /// If the entry is not published, or may not survive what it should. In the first case nothing
+    /// of it is left, unless the storage cannot remove a file. The sweep removes that later.
     pub(crate) fn publish(&self, header: &Header, bytes: &[u8]) -> Result<Outcome, DiskError> {
         let target = self.layout.entry(&header.key);
         let size = size_of_file(bytes.len() as u64);
@@ -88,8 +87,8 @@ impl Publisher<'_> {
                 }
                 Err(error) if is_gone(&error) => {
                     make_room_for(self.storage, self.layout, &target)
-                        .on("make a folder for", &target)?;
-                    // A writer that slept, or a clock that jumped, looks dead to those who sweep.
+                        .on("make a directory for", &target)?;
+                    // The sweep takes a writer that slept for a dead one.
                     if self.storage.metadata(&temporary.path).is_err_and(|error| is_gone(&error)) {
                         temporary = self.write_temporary(bytes, None)?;
                     }
@@ -105,7 +104,7 @@ impl Publisher<'_> {
         self.changes.borrow_mut().push(change);
     }
 
-    /// What to do about the file that stands under the name.
+    /// Decides about the file that has the name.
     fn compare(&self, ours: &Header, target: &Path) -> Result<Standing, DiskError> {
         Ok(match read(self.storage, target, &ours.key, self.most_bytes)? {
             Found::Whole(theirs, opened) => {
@@ -135,26 +134,26 @@ impl Publisher<'_> {
         })
     }
 
-    /// Lets the same content that another process wrote survive what ours would: it may have had
-    /// other settings, or may be about to sync.
+    /// Syncs the same content that another process wrote, which may have weaker settings or may not
+    /// have synced yet.
     fn sync_theirs(&self, file: &dyn StorageFile, target: &Path) -> Result<(), DiskError> {
         if self.durability == Durability::None {
             return Ok(());
         }
         match file.sync(self.durability == Durability::Full) {
-            // Windows syncs nothing that is open for reading alone.
+            // Windows syncs no file that is open for reading only.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
             synced => synced.on("sync", target)?,
         }
         self.sync_name(target)
     }
 
-    /// Puts a temporary file in the place of the one that was found under a name, if that is
-    /// still there; whether it was.
+    /// Replaces the file that was found under a name with a temporary one. Returns false if the
+    /// name means another file by now.
     ///
     /// # Errors
     ///
-    /// What the storage says.
+    /// The storage's error.
     pub(crate) fn replace(
         &self,
         temporary: Temporary<'_>,
@@ -178,8 +177,8 @@ impl Publisher<'_> {
             }
             Err(error) => return Err(error),
         }
-        // What had the name is temporary now, and goes. Another process may have been faster than
-        // the exchange: then its file gets its name back.
+        // The old file is the temporary one now and is removed. If another process replaced it
+        // before the exchange, its file gets the name back.
         let replaced = means_found(&temporary.path)?;
         if !replaced {
             match self.storage.exchange(&temporary.path, target) {
@@ -192,7 +191,7 @@ impl Publisher<'_> {
         Ok(replaced)
     }
 
-    /// Writes a file that has no name yet that a reader knows.
+    /// Writes a file under a name that no reader knows.
     pub(crate) fn write_temporary(
         &self,
         bytes: &[u8],
@@ -202,7 +201,7 @@ impl Publisher<'_> {
         let temporary = Temporary { storage: self.storage, path };
         write_full(&*file, bytes, 0).on("write", &temporary.path)?;
         if let Some(time) = modified {
-            // Without it the entry looks as if it was used just now.
+            // Without the time the entry looks recently used.
             let _ = file.set_modified(time);
         }
         match self.durability {
@@ -221,7 +220,7 @@ impl Publisher<'_> {
                 Err(ErrorKind::AlreadyExists) => path = self.layout.new_temporary(),
                 Err(ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                     make_room_for(self.storage, self.layout, &path)
-                        .on("make a folder for", &path)?;
+                        .on("make a directory for", &path)?;
                 }
                 _ => break,
             }
@@ -231,19 +230,21 @@ impl Publisher<'_> {
         Ok((path, file))
     }
 
-    /// Makes the names survive, those of the folders among them: another process may have made
-    /// them a moment ago without syncing them.
+    /// Syncs the names, also those of directories that another process may have created a moment
+    /// ago.
     pub(crate) fn sync_name(&self, target: &Path) -> Result<(), DiskError> {
         if self.durability != Durability::Full {
             return Ok(());
         }
         let root = self.layout.root();
-        for folder in target.ancestors().skip(1).take_while(|folder| folder.starts_with(root)) {
-            self.storage.sync_folder(folder).on("sync", folder)?;
+        for directory in
+            target.ancestors().skip(1).take_while(|directory| directory.starts_with(root))
+        {
+            self.storage.sync_directory(directory).on("sync", directory)?;
         }
         if let Some(parent) = root.parent() {
-            // It may be a folder that this user cannot open; then the store was there before.
-            let _ = self.storage.sync_folder(parent);
+            // If this user cannot open it, it existed before the store.
+            let _ = self.storage.sync_directory(parent);
         }
         Ok(())
     }
@@ -251,12 +252,12 @@ impl Publisher<'_> {
 
 enum Standing {
     Stays(Outcome),
-    /// Held open, so that no other file is taken for it.
+    /// Open, so that no other file gets its number.
     GivesWay(Opened, Size),
     Gone,
 }
 
-/// A file that is removed unless it is published.
+/// A file that its drop removes, unless it is published.
 pub(crate) struct Temporary<'a> {
     storage: &'a dyn Storage,
     pub(crate) path: PathBuf,
@@ -271,7 +272,7 @@ impl Temporary<'_> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.path.as_os_str().is_empty() {
-            // What cannot be removed now is swept when it is old.
+            // The sweep removes later what cannot be removed now.
             let _ = self.storage.remove_file(&self.path);
         }
     }

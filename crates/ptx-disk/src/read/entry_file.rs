@@ -1,8 +1,8 @@
-//! The only way in which entries are read.
+//! How is an entry read and checked?
 //!
-//! A file is opened by its name, read whole into memory and checked there, so nothing that
-//! another process does to it later can matter. (A mapping would be cheaper by a copy, and would
-//! kill this process when another one, or a file server, cuts the file short.)
+//! A reader opens a file by its name, reads it whole into memory and checks it there, so nothing
+//! that another process does later matters. (A mapping saves a copy, and kills this process when
+//! another one, or a file server, cuts the file short.)
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -17,15 +17,15 @@ use crate::storage::{
 };
 use crate::{Damage, DiskError};
 
-/// What stands under a key's name.
+/// What has a key's name.
 pub(crate) enum Found {
-    /// An entry whose bytes are the ones that were written.
+    /// An entry that is whole.
     Whole(Box<EntryFile>, Opened),
     /// Nothing.
     Nothing,
-    /// A file of a newer release, or one larger than this store is set to read. It stays.
+    /// A file of a newer release, or one too large for this store's settings. It stays.
     NotForUs,
-    /// Something that should not be there, as it was when it was opened.
+    /// A damaged file, with its metadata at the time of opening.
     Damaged(Damage, Metadata),
 }
 
@@ -42,12 +42,12 @@ pub(crate) struct Opened {
     pub(crate) file: Box<dyn StorageFile>,
 }
 
-/// Reads and checks the file at `path`, which should be the entry of `key`, of at most
-/// `most_bytes` stored and as many decoded.
+/// Reads and checks the file at `path`: the entry of `key`, of at most `most_bytes` stored and as
+/// many decoded.
 ///
 /// # Errors
 ///
-/// Where the file system does not let us see.
+/// If the file system fails.
 pub(crate) fn read(
     storage: &dyn Storage,
     path: &Path,
@@ -56,7 +56,7 @@ pub(crate) fn read(
 ) -> Result<Found, DiskError> {
     let file = match storage.open_file(path) {
         Ok(file) => file,
-        // What stands in the place of the folder is set aside by publishing.
+        // Publishing quarantines a file that has the directory's name.
         Err(error) if is_gone(&error) => return Ok(Found::Nothing),
         Err(error) => {
             // Links and sockets cannot be opened at all.
@@ -83,8 +83,8 @@ pub(crate) fn read(
     let mut bytes = vec![0; length];
     let count = match read_full(&*file, &mut bytes, 0) {
         Ok(count) => count,
-        // A sector that cannot be read makes one entry worthless, and it is written anew
-        // elsewhere. A dead medium shows when the file is set aside.
+        // A sector that cannot be read costs one entry, which is computed again. A dead medium
+        // shows when the file is quarantined.
         Err(error) if is_medium_error(&error) => return damaged(Damage::Medium),
         Err(error) => return Err(error).on("read", path),
     };
@@ -97,7 +97,7 @@ pub(crate) fn read(
 }
 
 impl EntryFile {
-    /// `bytes`, if they are the whole file of the entry of `key`.
+    /// Checks that `bytes` are the whole file of the entry of `key`.
     pub(crate) fn check(
         bytes: Vec<u8>,
         key: &EntryKey,
@@ -130,8 +130,8 @@ impl EntryFile {
         self.bytes.get(self.payload_at..).unwrap_or_default()
     }
 
-    /// Checks the digest of the content too, which a load need not. Returns `Newer` where the
-    /// encoding needs a newer release.
+    /// Checks the digest of the content too, which a load need not. Returns `Newer` if the encoding
+    /// needs a newer release.
     ///
     /// # Errors
     ///
@@ -144,12 +144,12 @@ impl EntryFile {
         }
     }
 
-    /// Decodes the payload and gives the content to `take`. Returns `None` where the encoding
-    /// needs a newer release.
+    /// Decodes the payload and gives the content to `take`. Returns `None` if the encoding needs a
+    /// newer release.
     ///
     /// # Errors
     ///
-    /// Where the payload does not decode, or a text is no UTF-8.
+    /// If the payload does not decode, or a text is no UTF-8.
     pub(crate) fn decode<T>(&self, take: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Damage> {
         let header = &self.header;
         let checked = |content: &[u8]| {
@@ -163,11 +163,11 @@ impl EntryFile {
         }
     }
 
-    /// The artifact that these bytes hold. Returns `None` where the encoding needs a newer release.
+    /// Decodes the artifact. Returns `None` if the encoding needs a newer release.
     ///
     /// # Errors
     ///
-    /// Where the payload does not decode, or a text is no UTF-8.
+    /// If the payload does not decode, or a text is no UTF-8.
     pub(crate) fn artifact<K: ArtifactKey>(&self) -> Result<Option<Artifact<K::Payload>>, Damage> {
         let header = &self.header;
         let decoded = header.encoding.decode_with(

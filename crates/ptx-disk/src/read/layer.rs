@@ -1,4 +1,4 @@
-//! Read-only tiers under the user's own store.
+//! What do read-only tiers below the store's directory hold?
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use crate::format::layout::Layout;
 use crate::read::entry_file::{Found, read};
 use crate::storage::{FileKind, Storage};
 
-/// A bundle, or the folder of another store. Nothing in it is ever changed.
+/// A bundle, or the directory of another store. Neither is ever changed.
 #[derive(Debug)]
 pub(crate) enum Layer {
     Bundle(Bundle),
-    Folder { storage: Arc<dyn Storage>, layout: Layout },
+    Directory { storage: Arc<dyn Storage>, layout: Layout },
 }
 
 impl Layer {
     pub(crate) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self, DiskError> {
         let metadata = storage.metadata(&path.join(".")).or_else(|_| storage.metadata(path));
-        if metadata.on("look at", path)?.kind == FileKind::Folder {
+        if metadata.on("look at", path)?.kind == FileKind::Directory {
             let layout = Layout::new(path.to_owned());
-            return Ok(Self::Folder { storage: Arc::clone(storage), layout });
+            return Ok(Self::Directory { storage: Arc::clone(storage), layout });
         }
         Bundle::open_on(&**storage, path).map(Self::Bundle)
     }
 
-    /// The entry of `key`. Damage is a miss: who owns the layer repairs it.
+    /// Loads the artifact of `key`. Damage is a miss: the layer's owner repairs it.
     pub(crate) fn load<K: ArtifactKey>(
         &self,
         key: &K,
@@ -38,7 +38,7 @@ impl Layer {
         let key = &(*key).into();
         let stored = match self {
             Self::Bundle(bundle) => bundle.stored(key, most_bytes).ok()??,
-            Self::Folder { storage, layout } => {
+            Self::Directory { storage, layout } => {
                 match read(&**storage, &layout.entry(key), key, most_bytes).ok()? {
                     Found::Whole(stored, _) => *stored,
                     _ => return None,

@@ -12,17 +12,17 @@ use crate::store::{DiskStore, Open};
 use crate::{DiskError, Verified};
 
 impl DiskStore {
-    /// The keys of all entries in the store's own folder, in the order of their bytes. This lists
-    /// every folder, so it is for tools.
+    /// Lists the keys of all entries in the store's own directory, by their bytes. This lists every
+    /// directory, so it is for tools.
     ///
     /// # Errors
     ///
-    /// Where a folder cannot be listed.
+    /// If a directory cannot be listed.
     pub fn keys(&self) -> Result<Vec<EntryKey>, DiskError> {
         let Some(open) = &self.open else { return Ok(Vec::new()) };
         let mut keys = Vec::new();
-        for folder in 0..=u8::MAX {
-            let path = open.layout.entries(folder);
+        for directory in 0..=u8::MAX {
+            let path = open.layout.entries(directory);
             let names = names_in(&*open.storage, &path).on("list", &path)?;
             keys.extend(names.iter().filter_map(|name| Layout::key(name.to_str()?)));
         }
@@ -30,11 +30,11 @@ impl DiskStore {
         Ok(keys)
     }
 
-    /// Reads every entry, checks all that can be checked, and sets damaged ones aside.
+    /// Reads every entry, checks all that can be checked, and quarantines damaged ones.
     ///
     /// # Errors
     ///
-    /// Where a folder cannot be listed.
+    /// If a directory cannot be listed.
     pub fn verify(&self) -> Result<Verified, DiskError> {
         let mut verified = Verified::default();
         let Some(open) = &self.open else { return Ok(verified) };

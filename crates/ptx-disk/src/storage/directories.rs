@@ -1,4 +1,4 @@
-//! Makes missing folders, and finds out whether the store's own may be trusted.
+//! Makes missing directories, and finds out whether the store's own may be trusted.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -12,9 +12,9 @@ use crate::upkeep::quarantine::set_aside;
 
 /// The first line is the signature that backup programs look for.
 const TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
-    # The artifacts in this folder can be made anew at any time.\n";
+    # The artifacts in this directory can be made anew at any time.\n";
 
-/// Checks the store's folder, and makes it when there is none and `create` says so.
+/// Checks the store's directory, and makes it when there is none and `create` says so.
 ///
 /// # Errors
 ///
@@ -28,7 +28,7 @@ pub(crate) fn prepare_root(
     let root = layout.root();
     // The dot makes the system follow a link that the user may have put there.
     match storage.metadata(&root.join(".")) {
-        Ok(metadata) if metadata.kind == FileKind::Folder => {
+        Ok(metadata) if metadata.kind == FileKind::Directory => {
             if trust_others {
                 return Ok(());
             }
@@ -40,20 +40,20 @@ pub(crate) fn prepare_root(
             }
             Ok(())
         }
-        Ok(_) => Err(DiskError::NotAFolder { path: root.to_owned() }),
+        Ok(_) => Err(DiskError::NotADirectory { path: root.to_owned() }),
         Err(error) if error.kind() == ErrorKind::NotADirectory => {
-            Err(DiskError::NotAFolder { path: root.to_owned() })
+            Err(DiskError::NotADirectory { path: root.to_owned() })
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             if create {
-                create_with_parents(storage, root).on("make the folder", root)?;
+                create_with_parents(storage, root).on("make the directory", root)?;
                 // Without the tag the store works as well.
                 let _ =
                     storage.create_file(&layout.tag()).and_then(|tag| write_full(&*tag, TAG, 0));
             }
             Ok(())
         }
-        Err(error) => Err(error).on("look at the folder", root),
+        Err(error) => Err(error).on("look at the directory", root),
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn prepare_root(
 ///
 /// # Errors
 ///
-/// What the storage says.
+/// The storage's error.
 pub(crate) fn open_own_file(
     storage: &dyn Storage,
     layout: &Layout,
@@ -77,7 +77,7 @@ pub(crate) fn open_own_file(
             make_room_for(storage, layout, path)?;
             return storage.open_or_create_file(path);
         }
-        // Folders and links are not opened.
+        // Directories and links are not opened.
         Err(error) => match storage.metadata(path) {
             Ok(metadata) if metadata.kind != FileKind::File => metadata,
             _ => return Err(error),
@@ -87,26 +87,26 @@ pub(crate) fn open_own_file(
     storage.open_or_create_file(path)
 }
 
-/// Makes the folders between the store's own and `path`, and the store's own where somebody
-/// removed it. What stands in the way and is no folder is set aside.
+/// Makes the directories between the store's own and `path`, and the store's own where somebody
+/// removed it. What stands in the way and is no directory is set aside.
 pub(crate) fn make_room_for(storage: &dyn Storage, layout: &Layout, path: &Path) -> io::Result<()> {
     let root = layout.root();
     create_with_parents(storage, root)?;
     let between: Vec<&Path> = path
         .ancestors()
         .skip(1)
-        .take_while(|folder| *folder != root && folder.starts_with(root))
+        .take_while(|directory| *directory != root && directory.starts_with(root))
         .collect();
-    for folder in between.into_iter().rev() {
-        match storage.create_folder(folder) {
+    for directory in between.into_iter().rev() {
+        match storage.create_directory(directory) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                let there = storage.metadata(folder)?;
-                if there.kind == FileKind::Folder {
+                let there = storage.metadata(directory)?;
+                if there.kind == FileKind::Directory {
                     continue;
                 }
-                set_aside(storage, layout, folder, &there)?;
-                match storage.create_folder(folder) {
+                set_aside(storage, layout, directory, &there)?;
+                match storage.create_directory(directory) {
                     // Another process set it aside as well.
                     Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                     made => made?,

@@ -28,7 +28,7 @@ pub struct MemoryStorage {
 }
 
 impl MemoryStorage {
-    /// An empty file system. The root folder `/` is there.
+    /// An empty file system. The root directory `/` is there.
     pub fn new() -> Self {
         let storage = Self::default();
         {
@@ -84,7 +84,7 @@ impl MemoryStorage {
     pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let state = self.state();
         let file = |(path, number): (&PathBuf, &u64)| {
-            let node = state.files.get(number).filter(|node| !node.folder)?;
+            let node = state.files.get(number).filter(|node| !node.directory)?;
             Some((path.clone(), node.bytes.clone()))
         };
         state.names.iter().filter_map(file).collect()
@@ -106,7 +106,7 @@ impl MemoryStorage {
 }
 
 impl Storage for MemoryStorage {
-    fn create_folder(&self, path: &Path) -> io::Result<()> {
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state();
         state.operation()?;
         state.add(path, true).map(drop)
@@ -133,7 +133,7 @@ impl Storage for MemoryStorage {
             Err(error) if error.kind() == io::ErrorKind::NotFound => state.add(path, false)?,
             found => found?,
         };
-        if state.node(number)?.folder {
+        if state.node(number)?.directory {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         Ok(self.open(&mut state, number))
@@ -171,26 +171,26 @@ impl Storage for MemoryStorage {
         let mut state = self.state();
         state.operation()?;
         let number = state.number(path)?;
-        if state.node(number)?.folder {
+        if state.node(number)?.directory {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         state.names.remove(path);
         Ok(())
     }
 
-    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+    fn list(&self, directory: &Path) -> io::Result<Vec<OsString>> {
         let mut state = self.state();
         state.operation()?;
-        state.folder(folder)?;
-        let within = state.names.keys().filter(|path| path.parent() == Some(folder));
+        state.directory(directory)?;
+        let within = state.names.keys().filter(|path| path.parent() == Some(directory));
         Ok(within.filter_map(|path| path.file_name()).map(OsString::from).collect())
     }
 
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
         let mut state = self.state();
         state.operation()?;
-        state.folder(folder)?;
-        let within = |path: &Path| path.parent() == Some(folder);
+        state.directory(directory)?;
+        let within = |path: &Path| path.parent() == Some(directory);
         state.synced_names.retain(|path, _| !within(path));
         let live: Vec<(PathBuf, u64)> = state
             .names
@@ -202,7 +202,7 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
-    fn file_system(&self, _folder: &Path) -> io::Result<FileSystem> {
+    fn file_system(&self, _directory: &Path) -> io::Result<FileSystem> {
         let mut state = self.state();
         state.operation()?;
         let (available, total) = state.room.unwrap_or((u64::MAX, u64::MAX));
@@ -227,7 +227,7 @@ impl StorageFile for MemoryFile {
         let mut state = self.storage.state();
         state.operation()?;
         let node = state.node(self.number)?;
-        if node.folder {
+        if node.directory {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         let start = usize::try_from(offset).unwrap_or(usize::MAX);

@@ -21,8 +21,8 @@ const PATIENCE: [Duration; 4] = [
 
 /// The file system of the machine, through the standard library and `rustix`.
 ///
-/// What it makes is private to the user: folders 0700, files 0600. With
-/// [`for_group`](Self::for_group) it is 2770 and 0660, for a folder that a group shares; then the
+/// What it makes is private to the user: directories 0700, files 0600. With
+/// [`for_group`](Self::for_group) it is 2770 and 0660, for a directory that a group shares; then the
 /// modes are set after creation, whatever the umask is. It never changes the mode of what it did
 /// not make.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,7 +36,7 @@ impl OsStorage {
         Self { for_group: false }
     }
 
-    /// For a folder whose group shares it.
+    /// For a directory whose group shares it.
     pub const fn for_group() -> Self {
         Self { for_group: true }
     }
@@ -66,11 +66,11 @@ fn opened(file: io::Result<File>) -> io::Result<Box<dyn StorageFile>> {
 }
 
 impl Storage for OsStorage {
-    fn create_folder(&self, path: &Path) -> io::Result<()> {
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
         let mut builder = DirBuilder::new();
-        system::set_folder_mode(&mut builder, 0o700);
+        system::set_directory_mode(&mut builder, 0o700);
         builder.create(path)?;
-        if self.for_group { system::change_folder_mode(path, 0o2770) } else { Ok(()) }
+        if self.for_group { system::change_directory_mode(path, 0o2770) } else { Ok(()) }
     }
 
     fn create_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
@@ -142,16 +142,16 @@ impl Storage for OsStorage {
         patiently(|| fs::remove_file(path))
     }
 
-    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
-        fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
+    fn list(&self, directory: &Path) -> io::Result<Vec<OsString>> {
+        fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name())).collect()
     }
 
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        system::sync_folder(folder)
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        system::sync_directory(directory)
     }
 
-    fn file_system(&self, folder: &Path) -> io::Result<FileSystem> {
-        system::file_system(folder)
+    fn file_system(&self, directory: &Path) -> io::Result<FileSystem> {
+        system::file_system(directory)
     }
 }
 
@@ -236,7 +236,7 @@ fn translate(metadata: &fs::Metadata) -> Metadata {
     let kind = if metadata.is_file() {
         FileKind::File
     } else if metadata.is_dir() {
-        FileKind::Folder
+        FileKind::Directory
     } else {
         FileKind::Other
     };

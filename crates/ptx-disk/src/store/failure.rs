@@ -1,4 +1,4 @@
-//! What happens when the file system fails, or has changed what was written.
+//! What does a store do when the file system fails or damages a file?
 
 use std::time::Instant;
 

@@ -1,17 +1,17 @@
-//! Turns a part of the store off while the file system fails it, and tries again later.
+//! When does a failing file system turn a part of the store off, and when is it tried again?
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The longest time until the next attempt.
+/// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// Passes operations until several failed in a row, then refuses them for a pause that doubles
 /// with each further failure. After a pause one operation may try.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    /// Whether the state says anything but "all is well": the only thing a healthy store reads.
+    /// False while all is well. A healthy store reads nothing else.
     troubled: AtomicBool,
     state: Mutex<State>,
     tolerated: u32,
@@ -26,13 +26,13 @@ struct State {
 }
 
 impl Gate {
-    /// A gate that `tolerated` failures in a row leave open.
+    /// A gate that stays open for `tolerated` failures in a row.
     pub(crate) fn new(tolerated: u32, first_pause: Duration) -> Self {
         let state = Mutex::new(State::default());
         Self { troubled: AtomicBool::new(false), state, tolerated, first_pause }
     }
 
-    /// Whether an operation may be tried at `now`.
+    /// Returns true if an operation may be tried at `now`.
     pub(crate) fn permits(&self, now: impl FnOnce() -> Instant) -> bool {
         if !self.troubled.load(Ordering::Relaxed) {
             return true;
@@ -44,7 +44,7 @@ impl Gate {
                 if now < until {
                     return false;
                 }
-                // The others wait for what comes of this attempt.
+                // The others wait for the result of this attempt.
                 state.closed_until = now.checked_add(state.pause);
                 true
             }
@@ -52,8 +52,8 @@ impl Gate {
         }
     }
 
-    /// Whether [`permits`](Self::permits) would pass an operation that says nothing about the
-    /// next one, whatever comes of it.
+    /// Returns true if [`permits`](Self::permits) would. Asking does not use up the attempt after a
+    /// pause.
     pub(crate) fn is_open(&self, now: impl FnOnce() -> Instant) -> bool {
         if !self.troubled.load(Ordering::Relaxed) {
             return true;
@@ -71,7 +71,7 @@ impl Gate {
         }
     }
 
-    /// An operation failed at `now`; whether that closed a gate that was open.
+    /// An operation failed at `now`. Returns true if that closed an open gate.
     pub(crate) fn failed(&self, now: Instant) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.troubled.store(true, Ordering::Relaxed);

@@ -1,7 +1,7 @@
-//! Sets damaged files aside, where a person can look at them and no reader meets them again.
+//! Where do damaged files go? To a place where a person can look at them and no reader finds them.
 //!
-//! The number of places is fixed and a file takes one at random, so what is set aside is bounded
-//! without anybody counting it.
+//! The number of places is fixed and a file takes one at random, so quarantine is bounded and
+//! nothing counts it.
 
 use std::io;
 use std::path::Path;
@@ -9,16 +9,15 @@ use std::path::Path;
 use crate::format::layout::{Layout, QUARANTINE_PLACES};
 use crate::storage::{FileKind, Metadata, Storage, create_with_parents, is_gone};
 
-/// Places to try before the file is removed instead: one may hold a folder, which no file
-/// replaces.
+/// Places to try before the file is removed. One may hold a directory, which no file replaces.
 const ATTEMPTS: u32 = 4;
 
-/// Sets aside what is named `path`, if it is still the file that was found damaged; whether it
-/// was. Another process may have set it aside, or written a good one there, in the meantime.
+/// Quarantines the file at `path`, if it is still the one that was found damaged. Returns true if
+/// it was. Another process may have quarantined it, or published a whole one, in the meantime.
 ///
 /// # Errors
 ///
-/// Where the file could be neither moved nor removed.
+/// If the file can be neither moved nor removed.
 pub(crate) fn set_aside(
     storage: &dyn Storage,
     layout: &Layout,
@@ -35,8 +34,8 @@ pub(crate) fn set_aside(
     let first = fastrand::u32(..QUARANTINE_PLACES);
     for attempt in 0..ATTEMPTS {
         let place = layout.quarantine(first + attempt);
-        if found.kind == FileKind::Folder {
-            // A folder replaces no file.
+        if found.kind == FileKind::Directory {
+            // A directory replaces no file.
             let _ = storage.remove_file(&place);
         }
         let mut outcome = storage.rename(path, &place);
@@ -51,8 +50,8 @@ pub(crate) fn set_aside(
             return Ok(stayed_the_same(storage, path, &place, damaged));
         }
     }
-    if found.kind == FileKind::Folder {
-        return Err(io::Error::other("a folder stands where a file should be: remove it"));
+    if found.kind == FileKind::Directory {
+        return Err(io::Error::other("a directory stands where a file should be: remove it"));
     }
     storage.remove_file(path).map(|()| true)
 }
@@ -60,21 +59,21 @@ pub(crate) fn set_aside(
 /// Creates the directory of damaged files. A file in its place is removed, since there is nowhere
 /// to move it.
 fn create_places(storage: &dyn Storage, layout: &Layout) -> io::Result<()> {
-    let places = layout.quarantine_folder();
+    let places = layout.quarantine_directory();
     let made = create_with_parents(storage, &places);
-    if storage.metadata(&places)?.kind == FileKind::Folder {
+    if storage.metadata(&places)?.kind == FileKind::Directory {
         return made;
     }
     storage.remove_file(&places)?;
     create_with_parents(storage, &places)
 }
 
-/// The name may have come to mean a new, good file between the look and the rename. Then that
-/// file goes back.
+/// Checks what was moved. A new, whole file that took the name between the look and the rename gets
+/// it back.
 fn stayed_the_same(storage: &dyn Storage, path: &Path, place: &Path, damaged: &Metadata) -> bool {
     match storage.metadata(place) {
         Ok(moved) if !moved.is_still(damaged) => {
-            // Where the name is taken again the newer file stays.
+            // If the name is taken again, the newer file stays.
             let _ = storage.rename_new(place, path);
             false
         }

@@ -1,4 +1,4 @@
-//! Storing entries smaller than their writers had time to.
+//! How are entries compressed again, when there is more time?
 
 use ptx_store::{EntryKey, Size};
 
@@ -12,18 +12,18 @@ use crate::upkeep::totals::{Change, size_of_file};
 use crate::{Compression, DiskError};
 
 impl DiskStore {
-    /// Stores every entry anew with `compression` where that saves a twentieth or more. Writers
-    /// compress fast because a caller waits for them; a tool has the time for a higher level. The
-    /// content, its digest and all that is known of an entry stay; other processes may read and
-    /// write meanwhile.
+    /// Compresses every entry again where that saves a twentieth or more. Writers compress fast
+    /// because a caller waits, while a tool has the time for a higher level. The content, its
+    /// digest and the attributes stay. Other processes may read and write meanwhile.
     ///
-    /// Each entry remembers the level that was tried, so a second call at the same level or a
-    /// lower one compresses only what was written since. Returns how many entries are smaller now,
-    /// and how many bytes that saved.
+    /// Each entry remembers the level that was tried, so a second call at the same or a lower level
+    /// compresses only newer entries. Returns how many entries are smaller now, and how many bytes
+    /// that saved.
     ///
     /// # Errors
     ///
-    /// Where a folder cannot be listed or an entry cannot be written. Those before it are done.
+    /// If a directory cannot be listed or an entry cannot be written. The entries before it are
+    /// done.
     pub fn recompress(&self, compression: Compression) -> Result<Size, DiskError> {
         let mut saved = Size::default();
         let Some(open) = self.writable() else { return Ok(saved) };
@@ -44,7 +44,7 @@ impl DiskStore {
         Ok(saved)
     }
 
-    /// How many bytes the entry takes less.
+    /// Compresses one entry again. Returns how many bytes that saves.
     fn store_smaller(
         &self,
         open: &Open,
@@ -53,7 +53,7 @@ impl DiskStore {
         opened: &Opened,
         compression: Compression,
     ) -> Result<u64, DiskError> {
-        // What does not decode is for loading or verifying to find.
+        // A load or verify finds what does not decode.
         let Ok(Some(content)) = stored.decode(<[u8]>::to_vec) else { return Ok(0) };
         let (encoding, payload) = compression.encode(key.kind(), &content);
         let mut header = stored.header.clone();
@@ -65,21 +65,21 @@ impl DiskStore {
             header.stored_bytes = payload.len() as u64;
             &*payload
         } else {
-            // The old payload, which remembers that this was tried.
+            // The header remembers that this level was tried.
             stored.payload()
         };
         let mut file = header.to_bytes().ok_or(DiskError::AttributesTooLong { key: *key })?;
         file.extend_from_slice(payload);
         let publisher = self.publisher(open);
         let replaced = publisher.replace_stored(key, stored, &file, opened);
-        // Without trimming: who asked for this trims exactly afterwards, or has no need to.
+        // No trim: a tool trims afterwards, if it wants to.
         let _ = self.note_changes(open, directory_of(key), &publisher.changes.take());
         let saved = (stored.bytes().len() as u64).saturating_sub(file.len() as u64);
         Ok(if replaced? { saved } else { 0 })
     }
 }
 
-/// Whether the entry's payload is what `compression` would give, or was found not to gain by it.
+/// Returns true if the payload is what `compression` gives, or if that level gained nothing before.
 fn was_tried(header: &Header, compression: Compression) -> bool {
     let as_high = header.level != 0 && header.level >= compression.level();
     match header.encoding {
@@ -87,14 +87,14 @@ fn was_tried(header: &Header, compression: Compression) -> bool {
             as_high && header.encoding == compression.encoding(header.key.kind())
         }
         Encoding::Plain | Encoding::Zstd => as_high,
-        // These have no levels.
+        // LZ4 blocks have no levels.
         Encoding::Lz4 => true,
     }
 }
 
 impl Publisher<'_> {
-    /// Puts `bytes` in the place of the file that was opened, if it is still there; whether it
-    /// was. The time of its last use stays.
+    /// Replaces the file that was opened, if it still has its name. Returns true if it did. The
+    /// time of its last use stays.
     fn replace_stored(
         &self,
         key: &EntryKey,

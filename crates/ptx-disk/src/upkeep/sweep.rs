@@ -11,12 +11,12 @@ use crate::format::layout::Layout;
 use crate::storage::{FileKind, Metadata, Storage, names_in, restart_clock};
 use crate::upkeep::totals::size_of;
 
-/// Removes files older than `age` from the folder where files are written before they are
+/// Removes files older than `age` from the directory where files are written before they are
 /// published; how many. A live writer needs its file for moments.
 ///
 /// # Errors
 ///
-/// Where the folder cannot be listed. One file that cannot be removed does not stop it.
+/// Where the directory cannot be listed. One file that cannot be removed does not stop it.
 pub(crate) fn sweep_temporary(
     storage: &dyn Storage,
     layout: &Layout,
@@ -27,7 +27,7 @@ pub(crate) fn sweep_temporary(
     sweep(storage, &layout.temporary(), age, now, remove)
 }
 
-/// Removes claim files older than `age` that nobody holds, from one of the folders that they are
+/// Removes claim files older than `age` that nobody holds, from one of the directories that they are
 /// spread over; how many.
 ///
 /// It removes a file while it holds its lock, and those who lock a file check that it still has
@@ -35,7 +35,7 @@ pub(crate) fn sweep_temporary(
 ///
 /// # Errors
 ///
-/// Where the folder cannot be listed.
+/// Where the directory cannot be listed.
 pub(crate) fn sweep_claims(
     storage: &dyn Storage,
     layout: &Layout,
@@ -60,22 +60,22 @@ pub(crate) fn sweep_claims(
 /// Entries that one sweep looks at, so that it costs a write the same however many there are.
 const MOST_ENTRIES: usize = 32;
 
-/// Removes entries that nobody used for `age`, of a few in one of their folders; what each took.
+/// Removes entries that nobody used for `age`, of a few in one of their directories; what each took.
 ///
 /// # Errors
 ///
-/// Where the folder cannot be listed.
+/// Where the directory cannot be listed.
 pub(crate) fn sweep_entries(
     storage: &dyn Storage,
     layout: &Layout,
-    folder: u8,
+    directory: u8,
     age: Duration,
     now: SystemTime,
 ) -> io::Result<Vec<Size>> {
     let mut removed = Vec::new();
-    let folder = layout.entries(folder);
-    let names = fastrand::choose_multiple(names_in(storage, &folder)?, MOST_ENTRIES);
-    for (path, metadata) in older_than(storage, &folder, names, age, now) {
+    let directory = layout.entries(directory);
+    let names = fastrand::choose_multiple(names_in(storage, &directory)?, MOST_ENTRIES);
+    for (path, metadata) in older_than(storage, &directory, names, age, now) {
         if storage.remove_file(&path).is_ok() {
             removed.push(size_of(&metadata));
         }
@@ -85,26 +85,26 @@ pub(crate) fn sweep_entries(
 
 fn sweep(
     storage: &dyn Storage,
-    folder: &Path,
+    directory: &Path,
     age: Duration,
     now: SystemTime,
     remove: impl Fn(&Path) -> bool,
 ) -> io::Result<u64> {
-    let old = older_than(storage, folder, names_in(storage, folder)?, age, now);
+    let old = older_than(storage, directory, names_in(storage, directory)?, age, now);
     Ok(old.iter().filter(|(path, _)| remove(path)).count() as u64)
 }
 
-/// The files of these names in a folder that nobody changed for `age`.
+/// The files of these names in a directory that nobody changed for `age`.
 fn older_than(
     storage: &dyn Storage,
-    folder: &Path,
+    directory: &Path,
     names: Vec<OsString>,
     age: Duration,
     now: SystemTime,
 ) -> Vec<(PathBuf, Metadata)> {
     let mut old = Vec::new();
     for name in names {
-        let path = folder.join(name);
+        let path = directory.join(name);
         let Ok(metadata) = storage.metadata(&path) else { continue };
         if metadata.kind != FileKind::File {
             continue;

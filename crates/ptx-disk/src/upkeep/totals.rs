@@ -1,9 +1,9 @@
-//! How much the store holds, without looking: a running total for each of the folders that
+//! How much the store holds, without looking: a running total for each of the directories that
 //! entries are spread over.
 //!
 //! All totals stand in one small file, under one lock that is held for microseconds. A writer that
 //! does not get it soon keeps its change for its next write. A process that dies between writing
-//! an entry and recording it leaves a total that is off by that entry; trimming a folder counts it
+//! an entry and recording it leaves a total that is off by that entry; trimming a directory counts it
 //! anew, without losing what others record meanwhile.
 
 use std::io;
@@ -16,20 +16,20 @@ use crate::format::layout::Layout;
 use crate::storage::directories::open_own_file;
 use crate::storage::{FileKind, Metadata, Storage, names_in, read_full, write_full};
 
-/// Folders that entries are spread over, by the first byte of the key.
-pub(crate) const FOLDERS: usize = 256;
+/// Directories that entries are spread over, by the first byte of the key.
+pub(crate) const DIRECTORIES: usize = 256;
 /// What files take space in.
 pub(crate) const BLOCK: u64 = 4096;
 /// As long as a slot, so that no slot lies across two sectors and is torn by a power cut.
 const MAGIC: &[u8; SLOT] = b"ptx-disk totals\n";
 const SLOT: usize = 16;
-const FILE: usize = MAGIC.len() + FOLDERS * SLOT;
+const FILE: usize = MAGIC.len() + DIRECTORIES * SLOT;
 /// The longest wait for the lock is about the sum of these.
 const WAITS: [u64; 6] = [20, 50, 100, 200, 500, 1000];
 
-/// More than any folder holds, in entries or bytes: a file that says so is damaged.
+/// More than any directory holds, in entries or bytes: a file that says so is damaged.
 const MOST: i64 = 1 << 56;
-/// A folder that nobody has counted may hold something.
+/// A directory that nobody has counted may hold something.
 const UNKNOWN: Size = Size { entries: 1, bytes: 0 };
 
 /// One file of this length, in whole blocks.
@@ -57,7 +57,7 @@ pub(crate) fn without(from: Size, part: Size) -> Size {
     }
 }
 
-/// What the file says of one folder. It is below zero for a moment where an entry was removed
+/// What the file says of one directory. It is below zero for a moment where an entry was removed
 /// before its writer recorded it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Balance {
@@ -66,7 +66,7 @@ pub(crate) struct Balance {
 }
 
 impl Balance {
-    /// `None` for what no folder holds, such as the all ones of one that nobody counted.
+    /// `None` for what no directory holds, such as the all ones of one that nobody counted.
     fn read(slot: &[u8; SLOT]) -> Option<Self> {
         let [e0, e1, e2, e3, e4, e5, e6, e7, b0, b1, b2, b3, b4, b5, b6, b7] = *slot;
         let entries = i64::from_le_bytes([e0, e1, e2, e3, e4, e5, e6, e7]);
@@ -103,12 +103,12 @@ impl From<Size> for Balance {
     }
 }
 
-/// Something that happened in one folder.
+/// Something that happened in one directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Added(Size),
     Removed(Size),
-    /// The folder was counted, while the file said `before`. What others record between the
+    /// The directory was counted, while the file said `before`. What others record between the
     /// counting and this stays recorded.
     Counted {
         before: Option<Balance>,
@@ -116,34 +116,37 @@ pub(crate) enum Change {
     },
 }
 
-/// The totals as they stand in the file. `None` is a folder that nobody has counted yet.
+/// The totals as they stand in the file. `None` is a directory that nobody has counted yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Totals([Option<Balance>; FOLDERS]);
+pub(crate) struct Totals([Option<Balance>; DIRECTORIES]);
 
 impl Totals {
-    /// The sum over the folders that are known.
+    /// The sum over the directories that are known.
     pub(crate) fn sum(&self) -> Size {
         sum_of(self.0.iter().flatten().map(|balance| balance.total()))
     }
 
-    /// Folders that hold something, or may; the fullest last.
+    /// Directories that hold something, or may; the fullest last.
     pub(crate) fn filled(&self) -> Vec<u8> {
-        let folders = (0..=u8::MAX).zip(&self.0);
-        let mut filled: Vec<(u8, Size)> = folders
-            .map(|(folder, balance)| (folder, balance.map_or(UNKNOWN, Balance::total)))
+        let directories = (0..=u8::MAX).zip(&self.0);
+        let mut filled: Vec<(u8, Size)> = directories
+            .map(|(directory, balance)| (directory, balance.map_or(UNKNOWN, Balance::total)))
             .filter(|(_, total)| total.entries > 0 || total.bytes > 0)
             .collect();
         filled.sort_by_key(|(_, total)| total.bytes);
-        filled.into_iter().map(|(folder, _)| folder).collect()
+        filled.into_iter().map(|(directory, _)| directory).collect()
     }
 
-    /// Folders that nobody has counted.
+    /// Directories that nobody has counted.
     fn unknown(&self) -> impl Iterator<Item = u8> {
-        (0..=u8::MAX).zip(&self.0).filter(|(_, total)| total.is_none()).map(|(folder, _)| folder)
+        (0..=u8::MAX)
+            .zip(&self.0)
+            .filter(|(_, total)| total.is_none())
+            .map(|(directory, _)| directory)
     }
 
     fn read(bytes: &[u8]) -> Self {
-        let mut totals = [None; FOLDERS];
+        let mut totals = [None; DIRECTORIES];
         if let Some(slots) = bytes.strip_prefix(MAGIC)
             && bytes.len() == FILE
         {
@@ -169,13 +172,13 @@ impl Totals {
 /// Applies `changes` to the file and gives the totals afterwards; `None` where the lock was not
 /// to be had, and nothing changed.
 ///
-/// A folder that was never counted is counted, and each call counts one more of them, so that a
+/// A directory that was never counted is counted, and each call counts one more of them, so that a
 /// store whose file was lost knows itself again after a few hundred writes. One that cannot be
 /// listed stays unknown.
 ///
 /// # Errors
 ///
-/// What the storage says.
+/// The storage's error.
 pub(crate) fn record(
     storage: &dyn Storage,
     layout: &Layout,
@@ -196,8 +199,8 @@ pub(crate) fn record(
     let length = read_full(&*file, &mut before, 0)?;
     before.truncate(length);
     let mut totals = Totals::read(&before);
-    for (folder, change) in changes {
-        let Some(balance) = totals.0.get_mut(usize::from(*folder)) else { continue };
+    for (directory, change) in changes {
+        let Some(balance) = totals.0.get_mut(usize::from(*directory)) else { continue };
         *balance = match (*balance, *change) {
             (Some(known), Change::Counted { before: Some(before), found }) => {
                 Some(known.minus(before).plus(found.into()))
@@ -209,19 +212,19 @@ pub(crate) fn record(
             (None, _) => None,
         };
     }
-    let named = |folder: u8| changes.iter().any(|(named, _)| *named == folder);
+    let named = |directory: u8| changes.iter().any(|(named, _)| *named == directory);
     let unknown: Vec<u8> = totals.unknown().collect();
-    let others: Vec<u8> = unknown.iter().copied().filter(|folder| !named(*folder)).collect();
+    let others: Vec<u8> = unknown.iter().copied().filter(|directory| !named(*directory)).collect();
     // At random, so that one that cannot be listed keeps no other from being counted.
     let other = fastrand::choice(others);
-    for folder in unknown.into_iter().filter(|folder| named(*folder)).chain(other) {
-        if let Some(balance) = totals.0.get_mut(usize::from(folder)) {
-            *balance = count(storage, layout, folder).ok().map(Balance::from);
+    for directory in unknown.into_iter().filter(|directory| named(*directory)).chain(other) {
+        if let Some(balance) = totals.0.get_mut(usize::from(directory)) {
+            *balance = count(storage, layout, directory).ok().map(Balance::from);
         }
     }
     let after = totals.to_bytes();
     if before.len() == after.len() {
-        // Only what changed, so that a death in the middle cuts no other folder's total.
+        // Only what changed, so that a death in the middle cuts no other directory's total.
         let slots = before.chunks(SLOT).zip(after.chunks(SLOT)).enumerate();
         for (at, (_, new)) in slots.filter(|(_, (old, new))| old != new) {
             write_full(&*file, new, (at * SLOT) as u64)?;
@@ -232,20 +235,20 @@ pub(crate) fn record(
     Ok(Some(totals))
 }
 
-/// What the file says of one folder, without its lock; `None` where it says nothing.
-pub(crate) fn known(storage: &dyn Storage, layout: &Layout, folder: u8) -> Option<Balance> {
+/// What the file says of one directory, without its lock; `None` where it says nothing.
+pub(crate) fn known(storage: &dyn Storage, layout: &Layout, directory: u8) -> Option<Balance> {
     let file = storage.open_file(&layout.totals()).ok()?;
     let mut bytes = vec![0; FILE];
     let length = read_full(&*file, &mut bytes, 0).ok()?;
     bytes.truncate(length);
-    Totals::read(&bytes).0.get(usize::from(folder)).copied().flatten()
+    Totals::read(&bytes).0.get(usize::from(directory)).copied().flatten()
 }
 
-/// Counts one folder.
-fn count(storage: &dyn Storage, layout: &Layout, folder: u8) -> io::Result<Size> {
-    let folder = layout.entries(folder);
-    let names = names_in(storage, &folder)?;
-    let files = names.iter().filter_map(|name| storage.metadata(&folder.join(name)).ok());
+/// Counts one directory.
+fn count(storage: &dyn Storage, layout: &Layout, directory: u8) -> io::Result<Size> {
+    let directory = layout.entries(directory);
+    let names = names_in(storage, &directory)?;
+    let files = names.iter().filter_map(|name| storage.metadata(&directory.join(name)).ok());
     Ok(sum_of(files.map(|file| size_of(&file))))
 }
 

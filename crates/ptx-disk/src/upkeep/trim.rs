@@ -36,7 +36,7 @@ impl DiskStore {
     ///
     /// # Errors
     ///
-    /// [`DiskError::Trimming`] where another process does the same, and where a folder cannot be
+    /// [`DiskError::Trimming`] where another process does the same, and where a directory cannot be
     /// listed.
     pub fn trim(&self) -> Result<Size, DiskError> {
         let mut trimmed = Size::default();
@@ -44,16 +44,16 @@ impl DiskStore {
         let _only = patient_trimmer(open)?;
         let (storage, layout, now) = (&*open.storage, &open.layout, SystemTime::now());
         let (mut all, mut changes) = (Vec::new(), Vec::new());
-        for folder in 0..=u8::MAX {
-            let found = candidates(storage, layout, folder, now);
-            let found = found.on("list", &layout.entries(folder))?;
+        for directory in 0..=u8::MAX {
+            let found = candidates(storage, layout, directory, now);
+            let found = found.on("list", &layout.entries(directory))?;
             all.extend(found.candidates);
-            changes.push((folder, found.change));
+            changes.push((directory, found.change));
         }
         let Config { budget, longest_unused, .. } = self.config;
-        for (folder, size) in evict(storage, all, longest_unused, budget, usize::MAX) {
+        for (directory, size) in evict(storage, all, longest_unused, budget, usize::MAX) {
             trimmed = sum_of([trimmed, size]);
-            changes.push((folder, Change::Removed(size)));
+            changes.push((directory, Change::Removed(size)));
         }
         self.counters.trimmed.add_many(trimmed.entries);
         if !matches!(record(storage, layout, &changes), Ok(Some(_))) {
@@ -62,10 +62,10 @@ impl DiskStore {
         Ok(trimmed)
     }
 
-    /// Records changes in one folder, and trims a little where the bounds do not hold; whether the
+    /// Records changes in one directory, and trims a little where the bounds do not hold; whether the
     /// file system let it.
-    pub(crate) fn account(&self, open: &Open, folder: u8, news: &[Change]) -> bool {
-        match self.note_changes(open, folder, news) {
+    pub(crate) fn account(&self, open: &Open, directory: u8, news: &[Change]) -> bool {
+        match self.note_changes(open, directory, news) {
             Ok(Some(totals)) if !totals.sum().fits(self.config.budget) => {
                 self.trim_a_little(open, &totals);
                 true
@@ -74,19 +74,19 @@ impl DiskStore {
         }
     }
 
-    /// Records changes in one folder, and those that wait; the totals afterwards, if there was
+    /// Records changes in one directory, and those that wait; the totals afterwards, if there was
     /// anything to record and the lock was to be had. What cannot be recorded now waits.
     pub(crate) fn note_changes(
         &self,
         open: &Open,
-        folder: u8,
+        directory: u8,
         news: &[Change],
     ) -> Result<Option<Totals>, DiskError> {
         if news.is_empty() {
             return Ok(None);
         }
         let mut changes = std::mem::take(&mut *open.pending());
-        changes.extend(news.iter().map(|change| (folder, *change)));
+        changes.extend(news.iter().map(|change| (directory, *change)));
         let recorded = record(&*open.storage, &open.layout, &changes)
             .on("record the totals in", &open.layout.totals());
         if !matches!(recorded, Ok(Some(_))) {
@@ -95,16 +95,16 @@ impl DiskStore {
         recorded.inspect_err(|error| self.write_failed(error, true))
     }
 
-    /// Removes some of the entries worth least among a sample of folders.
+    /// Removes some of the entries worth least among a sample of directories.
     ///
-    /// The folders are counted before anything is removed, the one that is said to be the fullest
+    /// The directories are counted before anything is removed, the one that is said to be the fullest
     /// first, so that a total that is wrong costs no entry.
     fn trim_a_little(&self, open: &Open, totals: &Totals) {
         let Ok(Some(_only)) = only_trimmer(open) else { return };
         let (storage, layout) = (&*open.storage, &open.layout);
         let Config { budget: bound, longest_unused, .. } = self.config;
-        let mut folders = totals.filled();
-        if let Some((_fullest, others)) = folders.split_last_mut() {
+        let mut directories = totals.filled();
+        if let Some((_fullest, others)) = directories.split_last_mut() {
             fastrand::shuffle(others);
         }
         let slack = Size {
@@ -114,11 +114,11 @@ impl DiskStore {
         for _ in 0..SAMPLES {
             let (mut sample, mut counts) = (Vec::new(), Vec::new());
             while sample.len() < SAMPLE
-                && let Some(folder) = folders.pop()
+                && let Some(directory) = directories.pop()
             {
                 let now = SystemTime::now();
-                let Ok(found) = candidates(storage, layout, folder, now) else { continue };
-                counts.push((folder, found.change));
+                let Ok(found) = candidates(storage, layout, directory, now) else { continue };
+                counts.push((directory, found.change));
                 sample.extend(found.candidates);
             }
             let Ok(Some(totals)) = record(storage, layout, &counts) else { return };
@@ -130,7 +130,7 @@ impl DiskStore {
             let most = sample.len().div_ceil(SHARE);
             let gone = evict(storage, sample, longest_unused, budget, most);
             self.counters.trimmed.add_many(gone.len() as u64);
-            let removed = |(folder, size): &(u8, Size)| (*folder, Change::Removed(*size));
+            let removed = |(directory, size): &(u8, Size)| (*directory, Change::Removed(*size));
             let mut removals: Vec<_> = gone.iter().map(removed).collect();
             match record(storage, layout, &removals) {
                 Ok(Some(totals)) if !totals.sum().fits(bound) => {}

@@ -28,7 +28,7 @@ const FIRST_READ: usize = 4096;
 /// An entry that may go.
 pub(crate) struct Candidate {
     path: PathBuf,
-    folder: u8,
+    directory: u8,
     /// As it was when it was judged.
     metadata: Metadata,
     size: Size,
@@ -52,14 +52,14 @@ impl Candidate {
     }
 }
 
-/// What is in one folder.
+/// What is in one directory.
 pub(crate) struct Counted {
     pub(crate) candidates: Vec<Candidate>,
-    /// What the folder's total is to be.
+    /// What the directory's total is to be.
     pub(crate) change: Change,
 }
 
-/// The entries in one folder, counted.
+/// The entries in one directory, counted.
 ///
 /// # Errors
 ///
@@ -67,15 +67,17 @@ pub(crate) struct Counted {
 pub(crate) fn candidates(
     storage: &dyn Storage,
     layout: &Layout,
-    folder: u8,
+    directory: u8,
     now: SystemTime,
 ) -> io::Result<Counted> {
-    let path = layout.entries(folder);
-    let before = known(storage, layout, folder);
+    let path = layout.entries(directory);
+    let before = known(storage, layout, directory);
     let names = names_in(storage, &path)?;
-    let mut candidates: Vec<Candidate> =
-        names.iter().filter_map(|name| candidate(storage, path.join(name), folder, now)).collect();
-    // The order of names in a folder is the file system's; equals are chosen by name.
+    let mut candidates: Vec<Candidate> = names
+        .iter()
+        .filter_map(|name| candidate(storage, path.join(name), directory, now))
+        .collect();
+    // The order of names in a directory is the file system's; equals are chosen by name.
     candidates.sort_by(|a, b| a.path.cmp(&b.path));
     let found = sum_of(candidates.iter().map(|one| one.size));
     Ok(Counted { candidates, change: Change::Counted { before, found } })
@@ -84,7 +86,7 @@ pub(crate) fn candidates(
 fn candidate(
     storage: &dyn Storage,
     path: PathBuf,
-    folder: u8,
+    directory: u8,
     now: SystemTime,
 ) -> Option<Candidate> {
     let file = storage.open_file(&path);
@@ -117,7 +119,7 @@ fn candidate(
         Err(Unreadable::Damaged(_)) => (Some(0.0), 0),
     };
     let size = size_of_file(metadata.length);
-    Some(Candidate { path, folder, metadata, size, worth, family, idle })
+    Some(Candidate { path, directory, metadata, size, worth, family, idle })
 }
 
 fn header(file: &dyn StorageFile, length: u64) -> Result<Header, Unreadable> {
@@ -135,7 +137,7 @@ fn header(file: &dyn StorageFile, length: u64) -> Result<Header, Unreadable> {
 }
 
 /// Removes those that are too old, and of the others those worth least, until what stays of them
-/// fits into `budget`; at most `most` of the others. What happened in which folder.
+/// fits into `budget`; at most `most` of the others. What happened in which directory.
 pub(crate) fn evict(
     storage: &dyn Storage,
     candidates: Vec<Candidate>,
@@ -149,7 +151,7 @@ pub(crate) fn evict(
     leaving.truncate(most);
     let gone = old.into_iter().chain(leaving);
     gone.filter(|candidate| candidate.remove(storage))
-        .map(|candidate| (candidate.folder, candidate.size))
+        .map(|candidate| (candidate.directory, candidate.size))
         .collect()
 }
 

@@ -19,7 +19,7 @@ fn said(storage: &MemoryStorage) -> (u64, u64) {
     let slots = &files[Path::new(TOTALS)][16..];
     let numbers: Vec<u64> =
         slots.chunks(8).map(|number| u64::from_le_bytes(number.try_into().unwrap())).collect();
-    assert!(numbers.iter().all(|number| *number != u64::MAX), "a folder is not counted");
+    assert!(numbers.iter().all(|number| *number != u64::MAX), "a directory is not counted");
     let sum = |skip| numbers.iter().skip(skip).step_by(2).sum();
     (sum(0), sum(1))
 }
@@ -32,7 +32,7 @@ fn held(storage: &MemoryStorage) -> (u64, u64) {
     })
 }
 
-/// A store that knows all of its folders.
+/// A store that knows all of its directories.
 fn counted() -> (MemoryStorage, DiskStore) {
     let storage = MemoryStorage::new();
     let store = store_on(storage.clone());
@@ -70,10 +70,10 @@ fn what_is_set_aside_is_no_longer_counted() {
 }
 
 #[test]
-fn an_entry_whose_folder_cannot_be_synced_is_there_and_counted() {
+fn an_entry_whose_directory_cannot_be_synced_is_there_and_counted() {
     let (storage, _) = counted();
     let faulty = FaultyStorage::new(Arc::new(storage.clone()), |operation| {
-        (operation == Operation::SyncFolder).then(|| io::Error::from_raw_os_error(5))
+        (operation == Operation::SyncDirectory).then(|| io::Error::from_raw_os_error(5))
     });
     let (config, _) = config(Path::new("/store"));
     let config = Config { durability: Durability::Full, ..config };
@@ -133,7 +133,7 @@ fn totals_that_cannot_be_written_for_long_are_said_once() {
 }
 
 #[test]
-fn two_changes_in_a_folder_that_was_never_counted_are_counted_once() {
+fn two_changes_in_a_directory_that_was_never_counted_are_counted_once() {
     let storage = MemoryStorage::new();
     let (config, _) = config(Path::new("/store"));
     let config = Config { compression: Compression::Off, ..config };
@@ -141,7 +141,7 @@ fn two_changes_in_a_folder_that_was_never_counted_are_counted_once() {
     let _ = store.write(&key(7), &entry(7));
     storage.remove_file(Path::new(TOTALS)).unwrap();
     assert_eq!(store.recompress(Compression::Zstd { level: 9 }).unwrap().entries, 1);
-    // Each write counts one more folder.
+    // Each write counts one more directory.
     for _ in 0..300 {
         let _ = store.write(&key(300), &entry(300));
         let _ = store.remove(&key(300)).unwrap();
@@ -158,7 +158,7 @@ fn those_who_write_and_remove_at_once_leave_exact_totals() {
             scope.spawn(move || {
                 let mut random = fastrand::Rng::with_seed(thread);
                 for _ in 0..1000 {
-                    // Few folders with few entries, so that they meet.
+                    // Few directories with few entries, so that they meet.
                     let number = random.u32(0..4) + 256 * random.u32(0..2);
                     if random.bool() {
                         let _ = store.write(&key(number), &entry(number));
@@ -182,7 +182,7 @@ fn what_others_write_while_a_trim_counts_is_not_lost() {
     let (writer, lists) = (store_on(storage.clone()), AtomicU32::new(0));
     let faulty = FaultyStorage::new(Arc::new(storage.clone()), move |operation| {
         if operation == Operation::List {
-            // Into the first folder, once that is counted.
+            // Into the first directory, once that is counted.
             let number = lists.fetch_add(1, Ordering::Relaxed) * 256;
             if number > 0 {
                 let _ = writer.write(&key(number), &entry(number));

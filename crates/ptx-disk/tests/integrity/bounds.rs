@@ -32,7 +32,7 @@ fn a_store_never_holds_many_more_entries_than_it_may() {
     let store = open_on(Arc::new(storage.clone()), budget);
     for number in 0..600 {
         let _ = store.write(&key(number), &entry(number));
-        // While it does not know every folder yet it may hold what those held before.
+        // While it does not know every directory yet it may hold what those held before.
         assert!(resident(&storage) <= 101, "{} after {number}", resident(&storage));
     }
     assert!(resident(&storage) > 80, "{}", resident(&storage));
@@ -106,8 +106,8 @@ fn variants_of_one_program_count_for_less_beside_each_other() {
 
 #[test]
 fn what_nobody_uses_grows_old_and_what_is_used_does_not() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("store");
     let store = DiskStore::open(config(&root).0).unwrap();
     let days = |count: u64| Duration::from_secs(count * 24 * 60 * 60);
     for number in 0..4 {
@@ -134,7 +134,7 @@ fn what_nobody_uses_goes_in_time_without_a_trim() {
         let days = Duration::from_secs(24 * 60 * 60);
         file.set_modified(SystemTime::now() - days * if number == 5 { 91 } else { 89 }).unwrap();
     }
-    // The first write of a process looks at the folder that it wrote to.
+    // The first write of a process looks at the directory that it wrote to.
     let store = open_on(Arc::new(storage.clone()), Size::UNBOUNDED);
     let _ = store.write(&key(512 + 5), &entry(512 + 5));
     let there = |number| storage.files().contains_key(&path_of(Path::new("/store"), number));
@@ -149,7 +149,7 @@ fn a_total_that_is_wrong_costs_no_entry() {
     for number in 0..300 {
         let _ = store.write(&key(number), &entry(number));
     }
-    // One folder is said to hold more than any disk.
+    // One directory is said to hold more than any disk.
     let totals = storage.open_or_create_file(Path::new("/store/totals-1")).unwrap();
     totals.write_at(&[0xEE; 16], 16 * 5).unwrap();
     let _ = store.write(&key(300), &entry(300));
@@ -164,7 +164,7 @@ fn a_total_that_is_wrong_costs_no_entry() {
 fn one_process_trims_and_the_others_pass_by() {
     let storage = MemoryStorage::new();
     let store = open_on(Arc::new(storage.clone()), Size { entries: 5, ..Size::UNBOUNDED });
-    let trimmer = storage.create_folder(Path::new("/store")).err();
+    let trimmer = storage.create_directory(Path::new("/store")).err();
     assert!(trimmer.is_some(), "the store is there");
     let lock = storage.open_or_create_file(Path::new("/store/trimmer")).unwrap();
     assert!(lock.try_lock().unwrap());
@@ -181,7 +181,7 @@ fn one_process_trims_and_the_others_pass_by() {
 fn a_write_costs_the_same_operations_however_many_entries_there_are() {
     let storage = MemoryStorage::new();
     let store = open_on(Arc::new(storage.clone()), Size::UNBOUNDED);
-    // Every folder is made and counted.
+    // Every directory is made and counted.
     for number in 0..=256 {
         let _ = store.write(&key(number), &entry(number));
     }

@@ -30,11 +30,11 @@ fn with_layers(root: &Path, layers: &[&Path]) -> (DiskStore, Vec<String>) {
 
 #[test]
 fn a_bundle_is_read_in_place_and_holds_what_was_exported() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = filled(&folder.path().join("store"), 0..20);
+    let directory = tempfile::tempdir().unwrap();
+    let store = filled(&directory.path().join("store"), 0..20);
     let module = ModuleKey::from_bytes([9; 32]);
     let _ = store.write(&module, &Artifact::new(&b"\x7fELF"[..]));
-    let path = folder.path().join("bundle");
+    let path = directory.path().join("bundle");
     assert_eq!(store.export(&path, "shipped", |_| true).unwrap(), 21);
     let bundle = Bundle::open(&path).unwrap();
     assert_eq!((bundle.name(), bundle.keys().len()), ("shipped", 21));
@@ -50,20 +50,20 @@ fn a_bundle_is_read_in_place_and_holds_what_was_exported() {
 
 #[test]
 fn the_same_entries_give_the_same_bytes() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     let _ = filled(&at("one"), 0..30).export(&at("a"), "name", |_| true).unwrap();
     let _ = filled(&at("two"), (0..30).rev()).export(&at("b"), "name", |_| true).unwrap();
     assert_eq!(fs::read(at("a")).unwrap(), fs::read(at("b")).unwrap());
-    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    let left: Vec<_> = fs::read_dir(directory.path()).unwrap().collect();
     assert_eq!(left.len(), 4, "nothing else is left there");
 }
 
 #[test]
 #[cfg(unix)]
 fn a_bundle_is_found_through_the_links_that_lead_to_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     let _ = filled(&at("other"), 0..3).export(&at("bundle"), "app", |_| true).unwrap();
     std::os::unix::fs::symlink(at("bundle"), at("current")).unwrap();
     assert_eq!(Bundle::open(&at("current")).unwrap().keys().len(), 3);
@@ -74,9 +74,9 @@ fn a_bundle_is_found_through_the_links_that_lead_to_it() {
 
 #[test]
 fn verifying_a_bundle_finds_what_is_damaged_in_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("bundle");
-    let _ = filled(&folder.path().join("store"), 0..5).export(&path, "app", |_| true).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bundle");
+    let _ = filled(&directory.path().join("store"), 0..5).export(&path, "app", |_| true).unwrap();
     assert_eq!(Bundle::open(&path).unwrap().verify().whole, 5);
     let mut bytes = fs::read(&path).unwrap();
     bytes[200] ^= 1;
@@ -98,8 +98,8 @@ fn an_exported_bundle_survives_a_power_cut() {
 
 #[test]
 fn layers_serve_what_the_store_lacks_and_are_never_changed() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     let system = filled(&at("system"), 0..10);
     let _ = filled(&at("other"), 10..20).export(&at("bundle"), "app", |_| true).unwrap();
     fs::write(path_of(&at("system"), 3), "damaged").unwrap();
@@ -120,9 +120,9 @@ fn layers_serve_what_the_store_lacks_and_are_never_changed() {
 }
 
 #[test]
-fn layers_serve_a_store_that_has_no_folder_of_its_own() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+fn layers_serve_a_store_that_has_no_directory_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     let _ = filled(&at("other"), 0..3).export(&at("bundle"), "app", |_| true).unwrap();
     let (config, _) = config(&at("own"));
     let layers = vec![at("bundle")];
@@ -134,8 +134,8 @@ fn layers_serve_a_store_that_has_no_folder_of_its_own() {
 
 #[test]
 fn a_layer_that_cannot_be_used_is_a_warning() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     fs::write(at("text"), "text").unwrap();
     let (store, warnings) = with_layers(&at("own"), &[&at("text"), &at("missing")]);
     assert_eq!(warnings.len(), 2, "{warnings:?}");
@@ -145,8 +145,8 @@ fn a_layer_that_cannot_be_used_is_a_warning() {
 
 #[test]
 fn imported_entries_remember_where_they_came_from_and_give_way() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     let _ = filled(&at("other"), 0..10).export(&at("bundle"), "app 1.2", |_| true).unwrap();
     let bundle = Bundle::open(&at("bundle")).unwrap();
     let store = DiskStore::open(config(&at("own")).0).unwrap();
@@ -167,9 +167,9 @@ fn imported_entries_remember_where_they_came_from_and_give_way() {
 
 #[test]
 fn a_damaged_bundle_never_gives_wrong_text() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("bundle");
-    let store = filled(&folder.path().join("store"), 0..3);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bundle");
+    let store = filled(&directory.path().join("store"), 0..3);
     let _ = store.export(&path, "name", |_| true).unwrap();
     let whole = fs::read(&path).unwrap();
     let never_wrong = |bytes: &[u8], what: &str| {
@@ -199,13 +199,13 @@ fn a_damaged_bundle_never_gives_wrong_text() {
         fs::write(&path, &foreign).unwrap();
         assert!(matches!(Bundle::open(&path), Err(DiskError::NotABundle { .. })));
     }
-    assert!(matches!(Bundle::open(folder.path()), Err(DiskError::NotABundle { .. })));
+    assert!(matches!(Bundle::open(directory.path()), Err(DiskError::NotABundle { .. })));
 }
 
 #[test]
 fn verifying_finds_what_is_damaged_and_sets_it_aside() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("store");
     let store = filled(&root, 0..10);
     fs::write(path_of(&root, 4), "damaged").unwrap();
     fs::write(path_of(&root, 5).with_extension("other-entry"), "of another release").unwrap();
@@ -223,8 +223,8 @@ fn verifying_finds_what_is_damaged_and_sets_it_aside() {
 
 #[test]
 fn entries_are_stored_smaller_later_and_stay_the_same() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("store");
     let (config, _) = config(&root);
     let store = DiskStore::open(Config { compression: Compression::Off, ..config }).unwrap();
     let taken = || -> u64 {
@@ -256,8 +256,8 @@ fn header_of(path: &Path) -> ptx_disk::format::Header {
 
 #[test]
 fn an_entry_on_which_a_level_was_tried_is_not_tried_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("store");
     let store = filled(&root, 0..3);
     // A writer that took the time for a high level, and made little of it.
     let whole = fs::read(path_of(&root, 1)).unwrap();
@@ -276,8 +276,8 @@ fn an_entry_on_which_a_level_was_tried_is_not_tried_again() {
 
 #[test]
 fn an_entry_that_gains_nothing_remembers_that_it_was_tried() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("store");
     let store = DiskStore::open(config(&root).0).unwrap();
     let noise: String = (0..3000).map(|_| fastrand::alphanumeric()).collect();
     let _ = store.write(&key(1), &Artifact::from(noise));
@@ -294,8 +294,8 @@ fn an_entry_that_gains_nothing_remembers_that_it_was_tried() {
 
 #[test]
 fn storing_entries_smaller_removes_none() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("store");
     let (config, _) = config(&root);
     let store =
         DiskStore::open(Config { compression: Compression::Off, ..config.clone() }).unwrap();
@@ -312,8 +312,8 @@ fn storing_entries_smaller_removes_none() {
 
 #[test]
 fn an_entry_with_no_room_for_its_origin_stops_no_import() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     let full = DiskStore::open(config(&at("other")).0).unwrap();
     let mut crowded = entry(1);
     (1..ptx_disk::format::MOST_ATTRIBUTES)
@@ -329,10 +329,10 @@ fn an_entry_with_no_room_for_its_origin_stops_no_import() {
 
 #[test]
 fn a_cubin_keeps_its_encoding_at_any_level() {
-    let (store, folder) = store();
+    let (store, directory) = store();
     let module = ptx_key::ModuleKey::from_bytes([7; 32]);
     let _ = store.write(&module, &Artifact::new(vec![7; 3000]));
-    let path = folder.path().join(format!("store/entries-1/07/{module}.cubin-entry"));
+    let path = directory.path().join(format!("store/entries-1/07/{module}.cubin-entry"));
     let before = fs::read(&path).unwrap();
     let (header, _) = ptx_disk::format::Header::read(&before).unwrap();
     assert_eq!(header.encoding, ptx_disk::format::Encoding::Lz4);
@@ -342,8 +342,8 @@ fn a_cubin_keeps_its_encoding_at_any_level() {
 
 #[test]
 fn an_entry_whose_dictionary_is_of_a_newer_release_is_not_called_whole() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("store");
     let store = filled(&root, 0..2);
     let whole = fs::read(path_of(&root, 1)).unwrap();
     let (mut header, payload) = ptx_disk::format::Header::read(&whole).unwrap();
@@ -355,12 +355,12 @@ fn an_entry_whose_dictionary_is_of_a_newer_release_is_not_called_whole() {
 
 #[test]
 fn an_export_that_fails_leaves_nothing() {
-    let (store, folder) = store();
+    let (store, directory) = store();
     let _ = store.write(&key(1), &entry(1));
-    assert!(store.export(&folder.path().join("none/bundle"), "name", |_| true).is_err());
-    let error = store.export(&folder.path().join("bundle"), &"n".repeat(256), |_| true);
+    assert!(store.export(&directory.path().join("none/bundle"), "name", |_| true).is_err());
+    let error = store.export(&directory.path().join("bundle"), &"n".repeat(256), |_| true);
     assert!(matches!(error, Err(DiskError::BadSetting { .. })));
-    assert!(store.export(folder.path(), "name", |_| true).is_err(), "over a folder");
-    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert!(store.export(directory.path(), "name", |_| true).is_err(), "over a directory");
+    let left: Vec<_> = fs::read_dir(directory.path()).unwrap().collect();
     assert_eq!(left.len(), 1, "{left:?}");
 }

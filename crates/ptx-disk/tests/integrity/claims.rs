@@ -32,8 +32,8 @@ fn get_or_lower(store: &DiskStore, number: u32, lowered: &AtomicU32) {
 fn threads_lower_each_key_once_whether_they_share_a_store_or_not() {
     const THREADS: usize = 8;
     const KEYS: u32 = 20;
-    let folder = tempfile::tempdir().unwrap();
-    let open = || DiskStore::open(config(&folder.path().join("store")).0).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let open = || DiskStore::open(config(&directory.path().join("store")).0).unwrap();
     let (shared, lowered, barrier) = (open(), AtomicU32::new(0), Barrier::new(THREADS));
     thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -76,8 +76,8 @@ fn without_locks_threads_still_lower_each_key_once() {
 
 #[test]
 fn a_waiter_gives_up_after_the_longest_wait() {
-    let folder = tempfile::tempdir().unwrap();
-    let (config, warnings) = config(&folder.path().join("store"));
+    let directory = tempfile::tempdir().unwrap();
+    let (config, warnings) = config(&directory.path().join("store"));
     let wait = Duration::from_millis(30);
     let store = DiskStore::open(Config { longest_claim_wait: wait, ..config }).unwrap();
     let held = store.claim(&key(1));
@@ -109,14 +109,14 @@ fn a_waiter_reads_a_file_that_is_of_no_use_to_it_once() {
 
 #[test]
 fn a_claim_on_a_key_that_was_published_gives_the_entry() {
-    let (store, _folder) = store();
+    let (store, _directory) = store();
     let _ = store.write(&key(1), &entry(1));
     assert!(matches!(store.claim(&key(1)), Ok(Claim::Published(_))));
 }
 
 #[test]
 fn a_waiter_gets_the_entry_while_the_claim_is_still_held() {
-    let (store, _folder) = store();
+    let (store, _directory) = store();
     let held = store.claim(&key(1));
     thread::scope(|scope| {
         let waiter = scope.spawn(|| store.claim(&key(1)));

@@ -15,8 +15,8 @@ fn open(root: &std::path::Path, compression: Compression) -> DiskStore {
 
 #[test]
 fn the_same_content_is_there_already_however_it_is_compressed() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("store");
     let plain = open(&root, Compression::Off);
     let small = open(&root, Compression::Zstd { level: 19 });
     assert!(matches!(small.write(&key(1), &entry(1)), Write::Published));
@@ -26,15 +26,15 @@ fn the_same_content_is_there_already_however_it_is_compressed() {
 
 #[test]
 fn other_content_is_reported_and_the_first_stays() {
-    let folder = tempfile::tempdir().unwrap();
-    let (config, warnings) = config(&folder.path().join("store"));
+    let directory = tempfile::tempdir().unwrap();
+    let (config, warnings) = config(&directory.path().join("store"));
     let store = DiskStore::open(config).unwrap();
     let _ = store.write(&key(1), &entry(1));
     let other = Artifact::from("another lowering");
     assert!(matches!(store.write(&key(1), &other), Write::Conflicting));
     assert!(loaded(&store, 1).is_some());
     assert_eq!(store.statistics().conflicting, 1);
-    let unpublished = std::fs::read_dir(folder.path().join("store/tmp")).unwrap();
+    let unpublished = std::fs::read_dir(directory.path().join("store/tmp")).unwrap();
     assert_eq!(unpublished.count(), 0);
     let warnings = warnings.lock().unwrap();
     assert!(warnings[0].contains(&key(1).to_string()), "{warnings:?}");
@@ -46,7 +46,7 @@ fn other_content_is_reported_and_the_first_stays() {
 
 #[test]
 fn a_local_entry_stands_over_an_imported_one_and_never_the_reverse() {
-    let (store, _folder) = store();
+    let (store, _directory) = store();
     let imported = imported();
     assert!(matches!(store.write(&key(1), &imported), Write::Published));
     assert!(matches!(store.write(&key(1), &entry(1)), Write::PublishedOverImported));
@@ -62,7 +62,7 @@ fn a_local_entry_stands_over_an_imported_one_and_never_the_reverse() {
 
 #[test]
 fn the_same_bytes_as_keys_of_two_kinds_name_two_entries() {
-    let (store, _folder) = store();
+    let (store, _directory) = store();
     let module = ModuleKey::from_bytes(*key(1).as_bytes());
     let _ = store.write(&module, &CubinArtifact::new(*b"\x7fELF"));
     let _ = store.write(&key(1), &entry(1));
@@ -73,8 +73,8 @@ fn the_same_bytes_as_keys_of_two_kinds_name_two_entries() {
 
 #[test]
 fn all_that_is_known_of_an_entry_comes_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let (config, _) = config(&folder.path().join("store"));
+    let directory = tempfile::tempdir().unwrap();
+    let (config, _) = config(&directory.path().join("store"));
     let store = DiskStore::open(Config { producer: "a back end 1".into(), ..config }).unwrap();
     let mut kept = entry(1);
     kept.cost = Duration::from_nanos(123_456_789);
@@ -89,8 +89,8 @@ fn all_that_is_known_of_an_entry_comes_back() {
 
 #[test]
 fn what_a_dead_process_left_is_swept_by_the_next_that_writes() {
-    let (store, folder) = store();
-    let tmp = folder.path().join("store/tmp");
+    let (store, directory) = store();
+    let tmp = directory.path().join("store/tmp");
     std::fs::create_dir(&tmp).unwrap();
     let leave = |name: &str, age| {
         let file = std::fs::File::create(tmp.join(name)).unwrap();
@@ -105,9 +105,9 @@ fn what_a_dead_process_left_is_swept_by_the_next_that_writes() {
 
 #[test]
 fn a_use_is_noted_at_most_once_an_hour() {
-    let (store, folder) = store();
+    let (store, directory) = store();
     let _ = store.write(&key(1), &entry(1));
-    let path = crate::fixture::path_of(&folder.path().join("store"), 1);
+    let path = crate::fixture::path_of(&directory.path().join("store"), 1);
     let modified = || std::fs::metadata(&path).unwrap().modified().unwrap();
     let set = |age| {
         let time = SystemTime::now() - age;
@@ -129,7 +129,7 @@ fn a_use_is_noted_at_most_once_an_hour() {
 
 #[test]
 fn an_entry_is_removed_once() {
-    let (store, _folder) = store();
+    let (store, _directory) = store();
     assert!(!store.remove(&key(1)).unwrap());
     let _ = store.write(&key(1), &entry(1));
     assert!(store.remove(&key(1)).unwrap());

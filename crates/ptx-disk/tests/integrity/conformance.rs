@@ -28,11 +28,11 @@ fn a_store_in_memory_keeps_every_promise_for_both_kinds() {
 
 #[test]
 fn a_store_on_the_machine_keeps_every_promise_for_both_kinds() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let mut opened = 0;
     let mut open = || {
         opened += 1;
-        let (config, _) = config(&folder.path().join(opened.to_string()));
+        let (config, _) = config(&directory.path().join(opened.to_string()));
         DiskStore::open_on(Arc::new(OsStorage::new()), config).unwrap()
     };
     check_store::<PtxKey, _>(&mut open);

@@ -24,8 +24,8 @@ fn heals(store: &DiskStore, root: &Path, number: u32, what: &str) -> String {
 #[test]
 fn every_flipped_byte_and_every_cut_is_noticed_and_heals() {
     for compression in [Compression::Off, Compression::default()] {
-        let (store, folder) = store_with(compression);
-        let root = folder.path().join("store");
+        let (store, directory) = store_with(compression);
+        let root = directory.path().join("store");
         let path = path_of(&root, 1);
         let _ = store.write(&key(1), &entry(1));
         let whole = fs::read(&path).unwrap();
@@ -51,8 +51,8 @@ fn every_flipped_byte_and_every_cut_is_noticed_and_heals() {
 
 #[test]
 fn swapped_files_are_noticed() {
-    let (store, folder) = store();
-    let root = folder.path().join("store");
+    let (store, directory) = store();
+    let root = directory.path().join("store");
     for number in [1, 2] {
         let _ = store.write(&key(number), &entry(number));
     }
@@ -79,8 +79,8 @@ fn foreign_files_are_noticed() {
         ),
         ("a magic whose line ends were changed", b"\x89PTX\n\x1a\n".repeat(99)),
     ];
-    let (store, folder) = store();
-    let root = folder.path().join("store");
+    let (store, directory) = store();
+    let root = directory.path().join("store");
     let _ = store.write(&key(1), &entry(1));
     for (what, bytes) in foreign {
         fs::write(path_of(&root, 1), bytes).unwrap();
@@ -90,8 +90,8 @@ fn foreign_files_are_noticed() {
 
 #[test]
 fn a_file_that_claims_to_be_enormous_takes_no_memory() {
-    let (store, folder) = store();
-    let root = folder.path().join("store");
+    let (store, directory) = store();
+    let root = directory.path().join("store");
     let _ = store.write(&key(1), &entry(1));
     let file = fs::OpenOptions::new().write(true).open(path_of(&root, 1)).unwrap();
     file.set_len(1 << 40).unwrap();
@@ -104,11 +104,11 @@ fn what_is_no_regular_file_is_neither_followed_nor_waited_for() {
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;
 
-    let (store, folder) = store();
-    let root = folder.path().join("store");
+    let (store, directory) = store();
+    let root = directory.path().join("store");
     let path = path_of(&root, 1);
     let _ = store.write(&key(1), &entry(1));
-    let whole = folder.path().join("whole");
+    let whole = directory.path().join("whole");
     fs::rename(&path, &whole).unwrap();
 
     symlink(&whole, &path).unwrap();
@@ -139,16 +139,16 @@ fn what_is_no_regular_file_is_neither_followed_nor_waited_for() {
     }
     fs::create_dir(&path).unwrap();
     fs::write(path.join("file"), "in the way").unwrap();
-    heals(&store, &root, 1, "a folder");
+    heals(&store, &root, 1, "a directory");
     assert_eq!(fs::read(&whole).unwrap().first(), Some(&0x89), "what a link named is untouched");
 }
 
 #[test]
-fn a_file_in_the_place_of_any_folder_of_the_store_is_set_aside() {
-    // The second folder of entries is not the one that is written to.
+fn a_file_in_the_place_of_any_directory_of_the_store_is_set_aside() {
+    // The second directory of entries is not the one that is written to.
     for obstructed in ["entries-1", "entries-1/01", "entries-1/00", "tmp", "claims", "quarantine"] {
-        let (store, folder) = store();
-        let root = folder.path().join("store");
+        let (store, directory) = store();
+        let root = directory.path().join("store");
         let obstacle = root.join(obstructed);
         fs::create_dir_all(obstacle.parent().unwrap()).unwrap();
         fs::write(&obstacle, "in the way").unwrap();
@@ -166,12 +166,12 @@ fn a_file_in_the_place_of_any_folder_of_the_store_is_set_aside() {
 fn whatever_stands_in_the_place_of_the_stores_own_files_is_set_aside() {
     let claim = format!("claims/01/{}.ptx", key(1));
     for name in ["totals-1", "trimmer", &claim] {
-        for kind in ["folder", "link", "pipe"] {
-            let (store, folder) = store();
-            let obstacle = folder.path().join("store").join(name);
+        for kind in ["directory", "link", "pipe"] {
+            let (store, directory) = store();
+            let obstacle = directory.path().join("store").join(name);
             fs::create_dir_all(obstacle.parent().unwrap()).unwrap();
             match kind {
-                "folder" => fs::create_dir(&obstacle).unwrap(),
+                "directory" => fs::create_dir(&obstacle).unwrap(),
                 #[cfg(unix)]
                 "link" => std::os::unix::fs::symlink("/nowhere/at/all", &obstacle).unwrap(),
                 #[cfg(unix)]
@@ -196,10 +196,10 @@ fn whatever_stands_in_the_place_of_the_stores_own_files_is_set_aside() {
 }
 
 #[test]
-fn what_looks_at_every_entry_passes_by_a_file_in_the_place_of_a_folder() {
-    let (store, folder) = store();
+fn what_looks_at_every_entry_passes_by_a_file_in_the_place_of_a_directory() {
+    let (store, directory) = store();
     let _ = store.write(&key(1), &entry(1));
-    fs::write(folder.path().join("store/entries-1/77"), "in the way").unwrap();
+    fs::write(directory.path().join("store/entries-1/77"), "in the way").unwrap();
     assert_eq!(store.verify().unwrap().whole, 1);
     assert_eq!(store.keys().unwrap().len(), 1);
     assert_eq!(store.trim().unwrap().entries, 0);
@@ -207,9 +207,9 @@ fn what_looks_at_every_entry_passes_by_a_file_in_the_place_of_a_folder() {
 }
 
 #[test]
-fn a_folder_in_the_place_of_an_entry_is_set_aside_though_quarantine_is_full() {
-    let (store, folder) = store();
-    let root = folder.path().join("store");
+fn a_directory_in_the_place_of_an_entry_is_set_aside_though_quarantine_is_full() {
+    let (store, directory) = store();
+    let root = directory.path().join("store");
     let _ = store.write(&key(1), &entry(1));
     fs::create_dir(root.join("quarantine")).unwrap();
     for place in 0..64 {
@@ -217,14 +217,14 @@ fn a_folder_in_the_place_of_an_entry_is_set_aside_though_quarantine_is_full() {
     }
     fs::remove_file(path_of(&root, 1)).unwrap();
     fs::create_dir(path_of(&root, 1)).unwrap();
-    heals(&store, &root, 1, "a folder");
+    heals(&store, &root, 1, "a directory");
 }
 
 #[test]
-fn a_store_whose_folder_is_removed_while_it_is_open_goes_on() {
-    let (store, folder) = store();
+fn a_store_whose_directory_is_removed_while_it_is_open_goes_on() {
+    let (store, directory) = store();
     let _ = store.write(&key(1), &entry(1));
-    fs::remove_dir_all(folder.path().join("store")).unwrap();
+    fs::remove_dir_all(directory.path().join("store")).unwrap();
     assert!(loaded(&store, 1).is_none());
     assert!(matches!(store.write(&key(1), &entry(1)), Write::Published));
     assert!(loaded(&store, 1).is_some());
@@ -232,8 +232,8 @@ fn a_store_whose_folder_is_removed_while_it_is_open_goes_on() {
 
 #[test]
 fn text_that_is_not_text_is_never_handed_out() {
-    let (store, folder) = store_with(Compression::Off);
-    let root = folder.path().join("store");
+    let (store, directory) = store_with(Compression::Off);
+    let root = directory.path().join("store");
     let _ = store.write(&key(1), &entry(1));
     // A writer that is sound in everything but this.
     let whole = fs::read(path_of(&root, 1)).unwrap();
@@ -248,8 +248,8 @@ fn text_that_is_not_text_is_never_handed_out() {
 
 #[test]
 fn a_file_of_a_newer_release_stays_and_misses() {
-    let (store, folder) = store();
-    let root = folder.path().join("store");
+    let (store, directory) = store();
+    let root = directory.path().join("store");
     let _ = store.write(&key(1), &entry(1));
     let mut newer = fs::read(path_of(&root, 1)).unwrap();
     newer[8] = 2;
@@ -267,8 +267,8 @@ fn a_file_of_a_newer_release_stays_and_misses() {
 
 #[test]
 fn an_entry_larger_than_the_settings_allow_stays_for_those_who_allow_it() {
-    let (large, folder) = store();
-    let root = folder.path().join("store");
+    let (large, directory) = store();
+    let root = directory.path().join("store");
     let _ = large.write(&key(1), &entry(1));
     let (config, _) = crate::fixture::config(&root);
     let small = DiskStore::open(ptx_disk::Config { most_entry_bytes: 100, ..config }).unwrap();

@@ -113,9 +113,9 @@ fn one_unreadable_file_does_not_turn_reading_off_and_a_dead_medium_does() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_a_warning_and_not_an_error() {
+fn a_directory_that_cannot_be_made_is_a_warning_and_not_an_error() {
     let broken = Arc::new(AtomicBool::new(true));
-    let (storage, _) = fails_while(&broken, Operation::CreateFolder, 30);
+    let (storage, _) = fails_while(&broken, Operation::CreateDirectory, 30);
     let (config, warnings) = config(Path::new("/home/nobody/.cache/ptx"));
     let store = DiskStore::open_on(storage, config).unwrap();
     assert_eq!(warnings.lock().unwrap().len(), 1);

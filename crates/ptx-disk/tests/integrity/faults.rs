@@ -49,7 +49,7 @@ fn use_everything(store: &DiskStore) {
     let _ = store.remove(&key(1));
 }
 
-/// What tools do. It looks into every folder, so it takes thousands of calls.
+/// What tools do. It looks into every directory, so it takes thousands of calls.
 fn use_tools(store: &DiskStore) {
     let _ = store.recompress(Compression::Zstd { level: 9 });
     let _ = store.trim();

@@ -171,8 +171,8 @@ pub(crate) fn store() -> (DiskStore, tempfile::TempDir) {
 }
 
 pub(crate) fn store_with(compression: Compression) -> (DiskStore, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let (config, _) = config(&folder.path().join("store"));
+    let directory = tempfile::tempdir().unwrap();
+    let (config, _) = config(&directory.path().join("store"));
     let store = DiskStore::open(Config { compression, ..config }).unwrap();
-    (store, folder)
+    (store, directory)
 }

@@ -1,4 +1,4 @@
-//! Folders that may and may not be used.
+//! Directories that may and may not be used.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,8 @@ fn open(root: &Path, mode: Mode) -> Result<DiskStore, DiskError> {
 
 #[test]
 fn missing_parents_are_made_and_backups_are_told_to_pass_by() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("a/b/store");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("a/b/store");
     let _ = open(&root, Mode::ReadWrite).unwrap();
     let tag = fs::read_to_string(root.join("CACHEDIR.TAG")).unwrap();
     assert!(tag.starts_with("Signature: 8a477f597d28d172789f06886806bc55"));
@@ -22,12 +22,12 @@ fn missing_parents_are_made_and_backups_are_told_to_pass_by() {
 
 #[test]
 fn a_path_that_is_a_file_is_an_error_that_names_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("file");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
     fs::write(&file, "text").unwrap();
     for root in [file.clone(), file.join("below")] {
         let error = open(&root, Mode::ReadWrite).unwrap_err();
-        assert!(matches!(&error, DiskError::NotAFolder { path } if *path == root), "{error}");
+        assert!(matches!(&error, DiskError::NotADirectory { path } if *path == root), "{error}");
         assert!(error.to_string().contains(root.to_str().unwrap()));
     }
     assert_eq!(fs::read_to_string(&file).unwrap(), "text");
@@ -41,11 +41,11 @@ fn a_relative_path_is_an_error() {
 
 #[test]
 #[cfg(unix)]
-fn folders_that_others_could_write_are_refused_unless_shared() {
+fn directories_that_others_could_write_are_refused_unless_shared() {
     use std::os::unix::fs::{PermissionsExt as _, chown};
 
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("store");
     fs::create_dir(&root).unwrap();
     fs::set_permissions(&root, fs::Permissions::from_mode(0o777)).unwrap();
     assert!(matches!(open(&root, Mode::ReadWrite), Err(DiskError::WritableByAll { .. })));
@@ -63,15 +63,15 @@ fn folders_that_others_could_write_are_refused_unless_shared() {
         assert!(matches!(open(&root, Mode::ReadWrite), Err(DiskError::OwnedByAnother { .. })));
         assert!(DiskStore::open(shared).is_ok());
     } else {
-        eprintln!("skipped: only root may give a folder away");
+        eprintln!("skipped: only root may give a directory away");
     }
 }
 
 #[test]
 #[cfg(unix)]
-fn a_link_to_a_folder_is_as_good_as_the_folder() {
-    let folder = tempfile::tempdir().unwrap();
-    let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+fn a_link_to_a_directory_is_as_good_as_the_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let (real, link) = (directory.path().join("real"), directory.path().join("link"));
     fs::create_dir(&real).unwrap();
     std::os::unix::fs::symlink(&real, &link).unwrap();
     let store = open(&link, Mode::ReadWrite).unwrap();
@@ -79,9 +79,9 @@ fn a_link_to_a_folder_is_as_good_as_the_folder() {
     assert!(loaded(&open(&real, Mode::ReadWrite).unwrap(), 1).is_some());
 }
 
-fn everything_below(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+fn everything_below(directory: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
+    for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(everything_below(&path));
@@ -95,8 +95,8 @@ fn everything_below(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 
 #[test]
 fn a_read_only_store_reads_and_changes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("store");
     let writer = open(&root, Mode::ReadWrite).unwrap();
     for number in [1, 2] {
         let _ = writer.write(&key(number), &entry(number));
@@ -112,15 +112,15 @@ fn a_read_only_store_reads_and_changes_nothing() {
     assert_eq!(reader.sweep().unwrap(), 0);
     assert_eq!(everything_below(&root), before);
 
-    let nowhere = folder.path().join("nowhere");
+    let nowhere = directory.path().join("nowhere");
     assert!(matches!(open(&nowhere, Mode::ReadOnly).unwrap().read(&key(1)), Read::Miss));
     assert!(!nowhere.exists());
 }
 
 #[test]
 fn a_store_that_is_off_does_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("store");
     let store = open(&root, Mode::Off).unwrap();
     assert!(matches!(store.write(&key(1), &entry(1)), Write::Skipped));
     assert!(matches!(store.read(&key(1)), Read::Miss));

@@ -112,10 +112,10 @@ fn what_another_process_wrote_without_syncing_is_synced_for_one_who_asks() {
 }
 
 #[test]
-fn a_durable_store_survives_with_all_the_folders_that_were_made_for_it() {
+fn a_durable_store_survives_with_all_the_directories_that_were_made_for_it() {
     let storage = MemoryStorage::new();
-    storage.create_folder(Path::new("/home")).unwrap();
-    storage.sync_folder(Path::new("/")).unwrap();
+    storage.create_directory(Path::new("/home")).unwrap();
+    storage.sync_directory(Path::new("/")).unwrap();
     let root = "/home/me/.cache/ptx";
     assert!(matches!(durable(&storage, root).write(&key(1), &entry(1)), Write::Published));
     let next = storage.after_power_cut(Survival::Synced);

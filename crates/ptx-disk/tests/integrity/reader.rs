@@ -46,8 +46,8 @@ fn cubin() -> (ModuleKey, CubinArtifact) {
 #[test]
 fn python_reads_what_the_store_writes() {
     for (compression, encoding, level) in COMPRESSIONS {
-        let (store, folder) = store_with(compression);
-        let root = folder.path().join("store");
+        let (store, directory) = store_with(compression);
+        let root = directory.path().join("store");
         let mut entry = Artifact::from(text(1)).with_cost(Duration::from_nanos(12_345_678));
         entry.attributes.set(Attributes::PRODUCER, "a back end");
         entry
@@ -72,8 +72,8 @@ fn python_reads_what_the_store_writes() {
 #[test]
 fn python_decodes_what_the_store_compressed() {
     for (compression, encoding, _) in COMPRESSIONS {
-        let (store, folder) = store_with(compression);
-        let (root, out) = (folder.path().join("store"), folder.path().join("out"));
+        let (store, directory) = store_with(compression);
+        let (root, out) = (directory.path().join("store"), directory.path().join("out"));
         let (module, cubin) = cubin();
         let _ = store.write(&key(1), &entry(1));
         let _ = store.write(&module, &cubin);
@@ -93,8 +93,8 @@ fn python_decodes_what_the_store_compressed() {
 
 #[test]
 fn python_refuses_what_the_store_refuses() {
-    let (store, folder) = store_with(Compression::Off);
-    let root = folder.path().join("store");
+    let (store, directory) = store_with(Compression::Off);
+    let root = directory.path().join("store");
     let module = ModuleKey::from_bytes([7; 32]);
     let _ = store.write(&module, &Artifact::new(&b"\x7fELF and so on"[..]));
     let path = root.join(format!("entries-1/07/{module}.cubin-entry"));
@@ -130,8 +130,8 @@ fn bundle(store: &DiskStore, path: &Path) -> Vec<EntryKey> {
 
 #[test]
 fn python_reads_a_bundle() {
-    let (store, folder) = store_with(Compression::default());
-    let (path, out) = (folder.path().join("bundle"), folder.path().join("out"));
+    let (store, directory) = store_with(Compression::default());
+    let (path, out) = (directory.path().join("bundle"), directory.path().join("out"));
     let keys = bundle(&store, &path);
     fs::create_dir(&out).unwrap();
     let Some((success, said)) = run("read_bundle.py", &[&path, &out]) else { return };
@@ -146,8 +146,8 @@ fn python_reads_a_bundle() {
 
 #[test]
 fn python_refuses_a_damaged_bundle() {
-    let (store, folder) = store_with(Compression::default());
-    let path = folder.path().join("bundle");
+    let (store, directory) = store_with(Compression::default());
+    let path = directory.path().join("bundle");
     let _ = bundle(&store, &path);
     let whole = fs::read(&path).unwrap();
     let ends = [3, 9, 20, 40, 60, 200, whole.len() - 60, whole.len() - 1];

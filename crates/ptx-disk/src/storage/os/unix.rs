@@ -23,7 +23,7 @@ pub(super) fn set_file_mode(options: &mut OpenOptions, mode: u32) {
     options.mode(mode);
 }
 
-pub(super) fn set_folder_mode(builder: &mut DirBuilder, mode: u32) {
+pub(super) fn set_directory_mode(builder: &mut DirBuilder, mode: u32) {
     builder.mode(mode);
 }
 
@@ -31,12 +31,12 @@ pub(super) fn change_mode(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(mode))
 }
 
-/// Through the folder itself, so that no link that took its name leads elsewhere.
-pub(super) fn change_folder_mode(path: &Path, mode: u32) -> io::Result<()> {
+/// Through the directory itself, so that no link that took its name leads elsewhere.
+pub(super) fn change_directory_mode(path: &Path, mode: u32) -> io::Result<()> {
     let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
-    let folder =
+    let directory =
         OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-    change_mode(&folder, mode)
+    change_mode(&directory, mode)
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -86,8 +86,8 @@ fn is_present(time: SystemTime) -> bool {
     since.unwrap_or_else(|ahead| ahead.duration()) < Duration::from_secs(1)
 }
 
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
+pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
 }
 
 pub(super) fn is_sharing_violation(_error: &io::Error) -> bool {
@@ -115,8 +115,8 @@ pub(super) fn details(metadata: &fs::Metadata) -> (FileIdentity, Access) {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) fn file_system(folder: &Path) -> io::Result<FileSystem> {
-    let facts = rustix::fs::statfs(folder)?;
+pub(super) fn file_system(directory: &Path) -> io::Result<FileSystem> {
+    let facts = rustix::fs::statfs(directory)?;
     // The field's type differs between architectures; every magic number has 32 bits.
     #[expect(
         clippy::cast_possible_truncation,
@@ -133,8 +133,8 @@ pub(super) fn file_system(folder: &Path) -> io::Result<FileSystem> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn file_system(folder: &Path) -> io::Result<FileSystem> {
-    let facts = rustix::fs::statvfs(folder)?;
+pub(super) fn file_system(directory: &Path) -> io::Result<FileSystem> {
+    let facts = rustix::fs::statvfs(directory)?;
     Ok(FileSystem {
         available: facts.f_bavail.saturating_mul(facts.f_frsize),
         total: facts.f_blocks.saturating_mul(facts.f_frsize),

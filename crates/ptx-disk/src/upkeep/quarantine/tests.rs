@@ -71,7 +71,7 @@ fn with_no_place_left_the_file_is_removed() {
     for place in 0..QUARANTINE_PLACES {
         let place = layout.quarantine(place);
         make_room_for(&storage, &layout, &place).unwrap();
-        storage.create_folder(&place).unwrap();
+        storage.create_directory(&place).unwrap();
     }
     assert!(set_aside(&storage, &layout, &path, &damaged).unwrap());
     assert!(storage.files().is_empty());
@@ -89,7 +89,7 @@ fn a_good_file_that_got_the_number_of_the_damaged_one_stays() {
 }
 
 #[test]
-fn a_folder_takes_a_place_that_is_taken() {
+fn a_directory_takes_a_place_that_is_taken() {
     let (storage, layout, path, _) = with_file(b"damaged");
     for place in 0..QUARANTINE_PLACES {
         let place = layout.quarantine(place);
@@ -97,9 +97,9 @@ fn a_folder_takes_a_place_that_is_taken() {
         write(&storage, &place, b"damaged before");
     }
     storage.remove_file(&path).unwrap();
-    storage.create_folder(&path).unwrap();
+    storage.create_directory(&path).unwrap();
     write(&storage, &path.join("within"), b"in the way");
-    let folder = storage.metadata(&path).unwrap();
-    assert!(set_aside(&storage, &layout, &path, &folder).unwrap());
+    let directory = storage.metadata(&path).unwrap();
+    assert!(set_aside(&storage, &layout, &path, &directory).unwrap());
     assert!(storage.metadata(&path).is_err());
 }

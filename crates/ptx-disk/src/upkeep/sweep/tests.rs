@@ -21,13 +21,17 @@ fn age(storage: &MemoryStorage, path: &Path, by: Duration) {
 fn old_temporary_files_go_and_young_ones_stay() {
     let (storage, layout) = empty();
     let now = SystemTime::now();
-    assert_eq!(sweep_temporary(&storage, &layout, DAY, now).unwrap(), 0, "there is no folder yet");
+    assert_eq!(
+        sweep_temporary(&storage, &layout, DAY, now).unwrap(),
+        0,
+        "there is no directory yet"
+    );
     let (old, young) = (layout.new_temporary(), layout.new_temporary());
     make_room_for(&storage, &layout, &old).unwrap();
     age(&storage, &old, DAY * 2);
     age(&storage, &young, DAY / 2);
     age(&storage, &layout.temporary().join("from-the-future"), Duration::ZERO);
-    storage.create_folder(&layout.temporary().join("folder")).unwrap();
+    storage.create_directory(&layout.temporary().join("directory")).unwrap();
     assert_eq!(sweep_temporary(&storage, &layout, DAY, now - DAY / 4).unwrap(), 1);
     assert!(!storage.files().contains_key(&old));
     assert!(storage.files().contains_key(&young));
@@ -55,7 +59,7 @@ fn a_claim_that_is_held_is_not_swept_however_old() {
     let sweep = |first_byte| sweep_claims(&storage, &layout, first_byte, DAY, SystemTime::now());
     assert_eq!(sweep(3).unwrap(), 0);
     drop(guard);
-    assert_eq!(sweep(4).unwrap(), 0, "another folder");
+    assert_eq!(sweep(4).unwrap(), 0, "another directory");
     assert_eq!(sweep(3).unwrap(), 1);
     assert!(storage.files().is_empty());
 }

@@ -11,8 +11,8 @@ fn empty() -> (MemoryStorage, Layout) {
     (MemoryStorage::new(), Layout::new(PathBuf::from("/store")))
 }
 
-fn add_file(storage: &MemoryStorage, layout: &Layout, folder: u8, name: &str, length: usize) {
-    let path = layout.entries(folder).join(name);
+fn add_file(storage: &MemoryStorage, layout: &Layout, directory: u8, name: &str, length: usize) {
+    let path = layout.entries(directory).join(name);
     make_room_for(storage, layout, &path).unwrap();
     let file = storage.create_file(&path).unwrap();
     write_full(&*file, &vec![0; length], 0).unwrap();
@@ -22,7 +22,7 @@ fn add_file(storage: &MemoryStorage, layout: &Layout, folder: u8, name: &str, le
 fn changes_add_up_across_openings() {
     let (storage, layout) = empty();
     let record = |changes: &[(u8, Change)]| record(&storage, &layout, changes).unwrap().unwrap();
-    for _ in 0..FOLDERS {
+    for _ in 0..DIRECTORIES {
         record(&[]);
     }
     assert_eq!(record(&[(0, Change::Added(ONE)), (255, Change::Added(ONE))]).sum().entries, 2);
@@ -38,9 +38,9 @@ fn changes_add_up_across_openings() {
 #[test]
 fn a_store_whose_file_is_lost_or_damaged_knows_itself_again_bit_by_bit() {
     let (storage, layout) = empty();
-    for folder in [0, 7, 255] {
-        add_file(&storage, &layout, folder, "small", 1);
-        add_file(&storage, &layout, folder, "large", 5000);
+    for directory in [0, 7, 255] {
+        add_file(&storage, &layout, directory, "small", 1);
+        add_file(&storage, &layout, directory, "large", 5000);
     }
     let all = Size { entries: 6, bytes: 3 * 3 * 4096 };
     for damage in [None, Some(vec![]), Some(vec![0xFF; 100]), Some(vec![b'x'; FILE + 50])] {
@@ -50,11 +50,11 @@ fn a_store_whose_file_is_lost_or_damaged_knows_itself_again_bit_by_bit() {
             write_full(&*file, bytes, 0).unwrap();
         }
         let first = record(&storage, &layout, &[(7, Change::Added(ONE))]).unwrap().unwrap();
-        let folder = Size { entries: 2, bytes: 3 * 4096 };
-        assert_eq!(first.0[7], Some(folder.into()), "the folder itself, with what was added");
-        assert_eq!(first.unknown().count(), FOLDERS - 2, "and another one");
+        let directory = Size { entries: 2, bytes: 3 * 4096 };
+        assert_eq!(first.0[7], Some(directory.into()), "the directory itself, with what was added");
+        assert_eq!(first.unknown().count(), DIRECTORIES - 2, "and another one");
         let mut last = first;
-        for _ in 0..FOLDERS {
+        for _ in 0..DIRECTORIES {
             last = record(&storage, &layout, &[]).unwrap().unwrap();
         }
         assert_eq!(last.sum(), all, "{damage:?}");
@@ -86,7 +86,7 @@ fn without_locks_it_goes_on() {
 #[test]
 fn a_record_costs_the_same_however_much_the_store_holds() {
     let (storage, layout) = empty();
-    for _ in 0..FOLDERS {
+    for _ in 0..DIRECTORIES {
         record(&storage, &layout, &[]).unwrap();
     }
     let operations = |number: u8| {
@@ -102,7 +102,7 @@ fn a_record_costs_the_same_however_much_the_store_holds() {
 }
 
 #[test]
-fn a_folder_that_is_counted_keeps_what_others_recorded_meanwhile() {
+fn a_directory_that_is_counted_keeps_what_others_recorded_meanwhile() {
     let (storage, layout) = empty();
     let record = |changes: &[(u8, Change)]| record(&storage, &layout, changes).unwrap().unwrap();
     record(&[(9, Change::Added(ONE))]);
@@ -116,20 +116,20 @@ fn a_folder_that_is_counted_keeps_what_others_recorded_meanwhile() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_listed_stays_unknown_and_harms_no_other() {
+fn a_directory_that_cannot_be_listed_stays_unknown_and_harms_no_other() {
     let (memory, layout) = empty();
     let storage = FaultyStorage::new(Arc::new(memory), |operation| {
         (operation == Operation::List).then(|| io::Error::from_raw_os_error(13))
     });
     let totals = record(&storage, &layout, &[(1, Change::Added(ONE))]).unwrap().unwrap();
-    assert_eq!(totals.unknown().count(), FOLDERS);
+    assert_eq!(totals.unknown().count(), DIRECTORIES);
 }
 
 #[test]
 fn a_removal_that_is_recorded_before_the_writing_is_not_lost() {
     let (storage, layout) = empty();
     let record = |changes: &[(u8, Change)]| record(&storage, &layout, changes).unwrap().unwrap();
-    for _ in 0..FOLDERS {
+    for _ in 0..DIRECTORIES {
         record(&[]);
     }
     assert_eq!(record(&[(3, Change::Removed(ONE))]).sum(), Size::default());
