@@ -14,19 +14,19 @@ pub(crate) const LINE: usize = 48;
 /// The most entries of one bundle.
 pub const MOST_ENTRIES: u64 = 1 << 22;
 
-/// What stands around a bundle's entries.
+/// The bytes around a bundle's entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Index {
-    /// The bundle's name, which imported entries remember.
+    /// The bundle's name, which becomes the origin of imported entries.
     pub name: String,
-    /// Keys with the lengths of their entries' files, in the order in which these follow each
-    /// other: that of the keys' bytes, and of the kinds where the bytes are equal.
+    /// Keys with the lengths of their entries, in the order of the keys' bytes, and of the kinds
+    /// where those are equal. The entries follow each other in this order.
     pub entries: Vec<(EntryKey, u64)>,
 }
 
 impl Index {
-    /// The bytes before the first entry, and those behind the last. `None` where they cannot be
-    /// said in this format.
+    /// The bytes before the first entry, and those behind the last. Returns `None` if the format
+    /// cannot hold them.
     pub fn to_bytes(&self) -> Option<(Vec<u8>, Vec<u8>)> {
         let count = self.entries.len() as u64;
         let in_order = self.entries.is_sorted_by(|(a, _), (b, _)| order(a) < order(b));
@@ -55,14 +55,14 @@ impl Index {
         Some((head, tail))
     }
 
-    /// Where the index begins, from the first 32 bytes of a bundle.
+    /// The offset of the index, from the first 32 bytes of a bundle.
     pub(super) fn place(fixed: &[u8; FIXED]) -> Option<u64> {
         let (_, place) = fixed.split_last_chunk()?;
         fixed.starts_with(&MAGIC).then_some(u64::from_le_bytes(*place))
     }
 
-    /// Reads the bytes before the first entry (more of them may follow) and those behind the
-    /// last. `None` on anything but what [`to_bytes`](Self::to_bytes) gives.
+    /// Reads the bytes before the first entry, which more may follow, and those behind the last.
+    /// Returns `None` for anything but what [`to_bytes`](Self::to_bytes) gives.
     pub fn read(head: &[u8], tail: &[u8]) -> Option<Self> {
         let [.., m0, m1, _, _, _, _, c0, c1, c2, c3, c4, c5, c6, c7, _, _, _, _, _, _, _, _] =
             *head.first_chunk::<FIXED>()?;
@@ -86,7 +86,7 @@ impl Index {
         };
         let entries = lines.iter().map(line).collect::<Option<Vec<_>>>()?;
         let index = Self { name: name.to_owned(), entries };
-        // One spelling, so what the writer would not write, digest included, is not read.
+        // Every index has one spelling. A reader refuses what no writer writes.
         let (expected_head, expected_tail) = index.to_bytes()?;
         (head.starts_with(&expected_head) && tail == expected_tail).then_some(index)
     }
@@ -99,7 +99,7 @@ fn kind_number(kind: Kind) -> u8 {
     }
 }
 
-/// What entries are sorted by.
+/// The order of entries.
 pub(crate) fn order(key: &EntryKey) -> (&[u8; DIGEST_BYTES], u8) {
     (key.as_bytes(), kind_number(key.kind()))
 }

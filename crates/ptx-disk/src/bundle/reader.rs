@@ -12,7 +12,7 @@ use crate::read::entry_file::EntryFile;
 use crate::storage::{FileKind, OsStorage, Storage, StorageFile, read_full};
 use crate::{DiskError, Verified};
 
-/// An open bundle. Its index is in memory, its entries stay in the file, which nothing changes.
+/// An open bundle. Its index is in memory. Its entries stay in the file, which nothing changes.
 pub struct Bundle {
     file: Box<dyn StorageFile>,
     path: PathBuf,
@@ -22,18 +22,18 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Opens a bundle on the machine's file system. The path is the caller's, so that links on
-    /// it are followed, the last one too.
+    /// Opens a bundle on the machine's file system. Follows links, the last one too, since the path
+    /// is the caller's.
     ///
     /// # Errors
     ///
-    /// [`DiskError::NotABundle`], or [`DiskError::Storage`] where it cannot be read.
+    /// [`DiskError::NotABundle`], or [`DiskError::Storage`] if it cannot be read.
     pub fn open(path: &Path) -> Result<Self, DiskError> {
         let path = std::fs::canonicalize(path).on("find", path)?;
         Self::open_on(&OsStorage::new(), &path)
     }
 
-    /// Opens a bundle on some other storage.
+    /// Opens a bundle on another storage.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Bundle {
     pub fn open_on(storage: &dyn Storage, path: &Path) -> Result<Self, DiskError> {
         let not_a_bundle = || DiskError::NotABundle { path: path.to_owned() };
         let file = storage.open_file(path).on("open", path)?;
-        let metadata = file.metadata().on("look at", path)?;
+        let metadata = file.metadata().on("read the metadata of", path)?;
         if metadata.kind != FileKind::File {
             return Err(not_a_bundle());
         }
@@ -76,13 +76,12 @@ impl Bundle {
         self.entries.iter().map(|(key, ..)| key)
     }
 
-    /// Loads the artifact of `key`. Returns `None` where the bundle has none that this release
-    /// reads.
+    /// Loads the artifact of `key`. Returns `None` if the bundle has none that this release reads.
     ///
     /// # Errors
     ///
-    /// [`DiskError::Damaged`] for a damaged entry, which stays: a bundle is not repaired. Also
-    /// where the file cannot be read.
+    /// [`DiskError::Damaged`] for a damaged entry, which stays, and [`DiskError::Storage`] if the
+    /// file cannot be read.
     pub fn load<K: ArtifactKey>(&self, key: &K) -> Result<Option<Artifact<K::Payload>>, DiskError> {
         let key: EntryKey = (*key).into();
         let damaged = |damage| DiskError::Damaged { path: self.path.clone(), key, damage };
@@ -117,7 +116,7 @@ impl Bundle {
         verified
     }
 
-    /// The checked file of an entry.
+    /// Reads and checks the file of an entry.
     pub(crate) fn stored(
         &self,
         key: &EntryKey,
@@ -143,7 +142,7 @@ impl Bundle {
     }
 }
 
-/// Why an entry that the index names cannot be had.
+/// Why an entry of the index cannot be used.
 pub(crate) enum Missing {
     Newer,
     Damaged(crate::Damage),

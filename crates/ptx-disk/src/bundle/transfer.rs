@@ -15,29 +15,30 @@ use crate::storage::{StorageFile, write_full};
 use crate::store::{DiskStore, Open};
 use crate::{Bundle, DiskError};
 
-/// What came of an import.
+/// What an import did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Imported {
-    /// Entries that are new.
+    /// Entries that the store did not have.
     pub added: u64,
-    /// Entries of which the same content was there.
+    /// Entries that the store had with the same content.
     pub already_there: u64,
-    /// Entries that the store has with other content, which stayed.
+    /// Entries that the store had with other content, which stayed.
     pub kept: u64,
-    /// Entries of the bundle that are damaged, of a newer release, too large for this store's
-    /// settings, or with no room in the header for their origin.
+    /// Entries that are damaged, of a newer release, too large for this store's settings, or
+    /// without room in the header for their origin.
     pub unusable: u64,
 }
 
 impl DiskStore {
-    /// Writes the entries that `chosen` picks into a bundle at `path`, over a file that is there;
-    /// how many. The same entries under the same name give the same bytes, wherever and whenever.
+    /// Writes the entries that `chosen` picks into a bundle at `path`, replacing a file there.
+    /// Returns their number. The same entries under the same name always give the same bytes.
     ///
     /// # Errors
     ///
-    /// [`DiskError::NotWritable`] where the store is off, [`DiskError::BadSetting`] for a name of more
-    /// than 255 bytes, and where the bundle cannot be written. Nothing is left of it then.
+    /// [`DiskError::NotWritable`] if the store is off, [`DiskError::BadSetting`] for a name of more
+    /// than 255 bytes, and [`DiskError::Storage`] if the bundle cannot be written. Then nothing is
+    /// left of it.
     pub fn export(
         &self,
         path: &Path,
@@ -60,12 +61,12 @@ impl DiskStore {
             let index = index.ok_or_else(bad_name)?;
             file.sync(true).on("sync", &temporary)?;
             storage.rename(&temporary, path).on("write", path)?;
-            // It is the caller's directory, and the bundle is whole without this.
+            // The directory is the caller's, and the bundle is whole without this.
             let _ = storage.sync_directory(directory);
             Ok(index.entries.len() as u64)
         });
         if outcome.is_err() {
-            // It has a random name in a directory of the caller's; it may have to stay.
+            // If it cannot be removed it stays, under a random name.
             let _ = storage.remove_file(&temporary);
         }
         outcome
@@ -84,7 +85,7 @@ impl DiskStore {
             if !chosen(&key) {
                 continue;
             }
-            // One that is damaged or gone by now is left out.
+            // Skips entries that are damaged or gone by now.
             let Ok(Found::Whole(stored, _)) = self.read_stored(open, &key) else { continue };
             write_full(file, stored.bytes(), offset)?;
             let length = stored.bytes().len() as u64;
@@ -97,12 +98,12 @@ impl DiskStore {
         Ok(Some(index))
     }
 
-    /// Takes the entries of a bundle into the store. They remember the bundle's name as their
-    /// origin. An entry that is there stays, whatever its origin.
+    /// Copies the entries of a bundle into the store, with the bundle's name as their origin. An
+    /// entry that is present stays, whatever its origin.
     ///
     /// # Errors
     ///
-    /// [`DiskError::NotWritable`], or where an entry cannot be written. Those before it stay.
+    /// [`DiskError::NotWritable`], or if an entry cannot be written. The entries before it stay.
     pub fn import(&self, bundle: &Bundle) -> Result<Imported, DiskError> {
         let mut imported = Imported::default();
         let open = self.writable().ok_or(DiskError::NotWritable)?;
@@ -126,7 +127,7 @@ impl DiskStore {
     }
 }
 
-/// The file of an imported entry; `None` where its header has no room for the origin.
+/// The file of an imported entry. Returns `None` if its header has no room for the origin.
 fn with_origin(stored: &EntryFile, origin: &str) -> Option<(Header, Vec<u8>)> {
     let mut header = stored.header.clone();
     header.attributes.set(Attributes::ORIGIN, origin);

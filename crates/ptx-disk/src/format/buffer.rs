@@ -10,7 +10,7 @@ thread_local! {
     static CONTENT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Has `decode` fill a buffer of `content_bytes`, and gives them to `take` if they are as many.
+/// Has `decode` fill a buffer of `content_bytes`. Gives it to `take` if it is full.
 pub(super) fn decoded<T>(
     content_bytes: u64,
     decode: impl FnOnce(&mut [u8]) -> Option<usize>,

@@ -12,27 +12,27 @@ use super::dictionary::{DICTIONARY, DICTIONARY_NUMBER};
 use super::{Encoding, lz4_block};
 
 /// The shortest match that the fast levels look for in PTX text, zstd's longest. Its own choice of
-/// 5 and 6 gives no smaller frames there, and a fifth more sequences for every load to decode.
+/// 5 and 6 gives no smaller frames, and a fifth more sequences to decode.
 const SHORTEST_MATCH: u32 = 7;
 /// The levels whose strategy takes the first match that it meets; the others weigh matches.
 const FAST_LEVELS: RangeInclusive<i32> = 1..=2;
-/// How new entries are stored. Entries stored otherwise are read all the same.
+/// How new entries are stored. A store reads all entries, however they are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// As they are.
+    /// Not compressed.
     Off,
-    /// PTX text as zstd frames, with the dictionary that this crate ships; cubins as LZ4 blocks. A
-    /// launch waits for a cubin; as zstd frames, cubins are three quarters of the bytes and take
-    /// three to four times as long to decode.
+    /// PTX text as zstd frames, with the dictionary that this crate ships, and cubins as LZ4
+    /// blocks. A launch waits for a cubin. As zstd frames, cubins take three quarters of the bytes
+    /// and three to four times as long to decode.
     Zstd {
-        /// zstd's level, for texts: 1 is fast, 19 is small, negative ones are faster still. Levels
-        /// out of zstd's range count as the nearest in it.
+        /// zstd's level for texts: 1 is fast, 19 is small, negative ones are faster still. zstd
+        /// takes the nearest that it has.
         level: i32,
     },
 }
 
 impl Default for Compression {
-    /// Level 1, which no caller waits for.
+    /// Level 1, which is fast enough that no caller notices.
     fn default() -> Self {
         Self::Zstd { level: 1 }
     }
@@ -53,7 +53,7 @@ struct Kept {
 const DEFAULT_LEVEL: i32 = zstd::DEFAULT_COMPRESSION_LEVEL;
 
 impl Compression {
-    /// What the header of an entry stored so says of its level: 0 where compression is off.
+    /// The level in the header of an entry stored so. It is 0 if compression is off.
     pub(crate) const fn level(self) -> i32 {
         match self {
             Self::Off => 0,
@@ -62,7 +62,7 @@ impl Compression {
         }
     }
 
-    /// The stored form of a content: plain where compression is off, fails or gains nothing.
+    /// Encodes a content. It is plain if compression is off, fails or gains nothing.
     pub fn encode(self, kind: Kind, content: &[u8]) -> (Encoding, Cow<'_, [u8]>) {
         let plain = (Encoding::Plain, Cow::Borrowed(content));
         let Self::Zstd { level } = self else { return plain };
@@ -78,7 +78,7 @@ impl Compression {
         }
     }
 
-    /// What it stores a payload of this kind as, if that gains anything.
+    /// The encoding of a payload of this kind, if that gains anything.
     pub(crate) fn encoding(self, kind: Kind) -> Encoding {
         match (self, kind, *DICTIONARY_NUMBER) {
             (Self::Off, ..) => Encoding::Plain,
@@ -106,7 +106,7 @@ impl Kept {
         if FAST_LEVELS.contains(&level) {
             compressor.set_parameter(CParameter::MinMatch(SHORTEST_MATCH)).ok()?;
         }
-        // Digested with the parameters that are set by now.
+        // This digests the dictionary with the parameters set above.
         compressor.set_dictionary(level, dictionary).ok()?;
         Some(Self { level, compressor })
     }

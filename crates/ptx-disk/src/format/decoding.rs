@@ -18,18 +18,18 @@ thread_local! {
 }
 
 impl Encoding {
-    /// The content that `stored` stands for, exactly `content_bytes` long; `None` for an encoding
-    /// that needs a dictionary which this release does not have.
+    /// Decodes `stored` to a content of exactly `content_bytes`. Returns `None` if that needs a
+    /// dictionary that this release does not have.
     ///
     /// # Errors
     ///
-    /// [`Damage::Decoding`] where `stored` is no such encoding, or of another length.
+    /// [`Damage::Decoding`] if `stored` has another encoding or length.
     pub fn decode(self, stored: &[u8], content_bytes: u64) -> Result<Option<Vec<u8>>, Damage> {
         self.decode_with(stored, content_bytes, <[u8]>::to_vec)
     }
 
-    /// Like [`decode`](Self::decode), and gives the content to `take` in a buffer that the next
-    /// one uses again: fresh memory for each would cost more than decoding into it.
+    /// Like [`decode`](Self::decode), and gives the content to `take` in a buffer that the thread
+    /// uses again.
     pub(crate) fn decode_with<T>(
         self,
         stored: &[u8],
@@ -62,7 +62,7 @@ fn decompress<T>(
     content_bytes: u64,
     take: impl FnOnce(&[u8]) -> T,
 ) -> Option<T> {
-    // Checked before anything of that size is allocated.
+    // Checked before allocating so much.
     if get_frame_content_size(frame).ok()?? != content_bytes {
         return None;
     }

@@ -7,7 +7,7 @@ use crate::Damage;
 
 /// The version of the format that this release writes.
 pub const FORMAT_VERSION: u16 = 1;
-/// What every entry begins with. The bytes catch a transfer that took the file for text.
+/// The first bytes of every entry. They catch a transfer that took the file for text.
 pub const MAGIC: [u8; 8] = *b"\x89PTX\r\n\x1a\n";
 /// The longest header, its digest included, in bytes.
 pub const LONGEST_HEADER: usize = 1 << 20;
@@ -20,7 +20,7 @@ pub const MOST_ATTRIBUTES: usize = 256;
 
 /// Bytes before the producer.
 const FIXED: usize = 156;
-/// Bytes that every version of the format begins with: magic, version, kind, encoding, length.
+/// Bytes that begin every version of the format: magic, version, kind, encoding, length.
 const ENVELOPE: usize = 16;
 
 /// How the stored bytes encode the content.
@@ -45,31 +45,31 @@ pub struct Header {
     pub encoding: Encoding,
     /// SHA-256 of the stored bytes.
     pub stored_digest: Digest,
-    /// SHA-256 of the content: what tells whether two entries hold the same.
+    /// SHA-256 of the content, which tells whether two entries hold the same.
     pub content_digest: Digest,
-    /// Stored bytes behind the header.
+    /// Bytes of the stored payload.
     pub stored_bytes: u64,
     /// Bytes of the content.
     pub content_bytes: u64,
-    /// What making the content took, in nanoseconds.
+    /// The cost of computing the content, in nanoseconds.
     pub cost_nanos: u64,
-    /// When it was made, in nanoseconds since 1970.
+    /// When it was computed, in nanoseconds since 1970.
     pub created_nanos: u64,
-    /// The level at which the content was last compressed, or that was tried in vain; 0 where it
-    /// never was. It says whether trying again is worth the time, and nothing of how to decode.
+    /// The level at which the content was last compressed, also if that gained nothing, or 0. It
+    /// tells whether a higher level is worth trying, and nothing about decoding.
     pub level: i32,
-    /// The program that made it.
+    /// The program that computed it.
     pub producer: String,
-    /// Whatever else is known.
+    /// All other attributes.
     pub attributes: Attributes,
 }
 
 /// Why bytes are not a header that this release reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// They are whole, but say something that only a newer release knows.
+    /// They are whole, and use what only a newer release knows.
     Newer,
-    /// They are not what any release wrote.
+    /// No release wrote them.
     Damaged(Damage),
 }
 
@@ -80,8 +80,8 @@ impl From<Damage> for Unreadable {
 }
 
 impl Header {
-    /// The header as bytes, its digest included. A producer that is too long is cut at a
-    /// character; `None` when an attribute or the whole is longer than the format allows.
+    /// The header as bytes, its digest included. Cuts a producer that is too long at a character.
+    /// Returns `None` if an attribute or the whole is too long for the format.
     pub fn to_bytes(&self) -> Option<Vec<u8>> {
         let longest = LONGEST_NAME.min(self.producer.len());
         let producer = (0..=longest).rev().find_map(|end| self.producer.get(..end))?;
@@ -139,12 +139,12 @@ impl Header {
         self.attributes.get("family")?.try_into().ok().map(Digest::from_bytes)
     }
 
-    /// Reads the header that `bytes` begin with; the header, and what stands behind it. The
-    /// digest is checked first, so that nothing else is believed of damaged bytes.
+    /// Reads the header at the front of `bytes`. Returns it and the bytes behind it. Checks the
+    /// digest first, so that it believes nothing else of damaged bytes.
     ///
     /// # Errors
     ///
-    /// Why they do not begin with one.
+    /// Why there is none.
     pub fn read(bytes: &[u8]) -> Result<(Self, &[u8]), Unreadable> {
         let (header, payload) = split(bytes)?;
         let mut rest = header;
@@ -200,7 +200,8 @@ impl Header {
     }
 }
 
-/// Checks what holds for every version, and parts the header without its digest from the payload.
+/// Checks what every version has in common, and splits the header without its digest from the
+/// payload.
 fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), Damage> {
     let envelope: &[u8; ENVELOPE] = bytes.first_chunk().ok_or(Damage::CutShort)?;
     let [.., l0, l1, l2, l3] = *envelope;

@@ -1,14 +1,14 @@
-//! The names below a store's directory.
+//! Which names does a store use?
 
 use std::path::{Path, PathBuf};
 use std::process;
 
 use ptx_store::{EntryKey, Kind};
 
-/// Places in quarantine. What is set aside takes one at random, over what was there.
+/// Places in quarantine. A damaged file takes one at random and replaces what it holds.
 pub(crate) const QUARANTINE_PLACES: u32 = 64;
 
-/// A store's directory and what lies where in it. See `FORMAT.md`.
+/// The names in a store's directory, as `FORMAT.md` says.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     root: PathBuf,
@@ -23,8 +23,8 @@ impl Layout {
         &self.root
     }
 
-    /// Where an entry is published. The directory carries the format's version, so that releases
-    /// with different ones share a store without meeting.
+    /// The path of an entry. Its directory has the format's version, so that releases with
+    /// different ones can share a store.
     pub(crate) fn entry(&self, key: &EntryKey) -> PathBuf {
         let suffix = match key.kind() {
             Kind::Ptx => "ptx-entry",
@@ -33,7 +33,7 @@ impl Layout {
         self.root.join(format!("entries-1/{key:.2}/{key}.{suffix}"))
     }
 
-    /// The key whose entry has this name; `None` for any other file.
+    /// The key whose entry has this name. Returns `None` for any other file.
     pub(crate) fn key(name: &str) -> Option<EntryKey> {
         let (digits, suffix) = name.split_once('.')?;
         let bytes = *digits.parse::<ptx_key::Digest>().ok()?.as_bytes();
@@ -50,7 +50,7 @@ impl Layout {
         self.root.join(format!("entries-1/{first_byte:02x}"))
     }
 
-    /// The file that says how much the store holds.
+    /// The file of totals.
     pub(crate) fn totals(&self) -> PathBuf {
         self.root.join("totals-1")
     }
@@ -77,12 +77,12 @@ impl Layout {
         self.root.join(format!("claims/{first_byte:02x}"))
     }
 
-    /// Where files are written before they are published.
+    /// The directory of files that are being written.
     pub(crate) fn temporary(&self) -> PathBuf {
         self.root.join("tmp")
     }
 
-    /// A new name for a file to be written.
+    /// A new path for a file that is being written.
     pub(crate) fn new_temporary(&self) -> PathBuf {
         self.temporary().join(new_name(process::id()))
     }
@@ -92,7 +92,7 @@ impl Layout {
         self.root.join("quarantine")
     }
 
-    /// A place to set a damaged file aside.
+    /// A place in quarantine.
     pub(crate) fn quarantine(&self, place: u32) -> PathBuf {
         self.root.join(format!("quarantine/{:02}", place % QUARANTINE_PLACES))
     }
@@ -109,10 +109,10 @@ pub(crate) const fn directory_of(key: &EntryKey) -> u8 {
     first
 }
 
-/// 32 random hexadecimal digits that no other process gives.
+/// A name of 32 random hexadecimal digits that no other process gives.
 ///
-/// A process that was forked goes on with its parent's random numbers, as do all of its siblings,
-/// and only the number of the process tells them apart.
+/// A forked process continues its parent's random numbers, and so do its siblings. Only the process
+/// number tells them apart.
 pub(crate) fn new_name(process: u32) -> String {
     format!("{:032x}", fastrand::u128(..) ^ u128::from(process))
 }

@@ -8,8 +8,7 @@ use super::buffer::decoded;
 /// less.
 const MODE: CompressionMode = CompressionMode::HIGHCOMPRESSION(3);
 
-/// How many times its own length a block can stand for at most: a byte of it lengthens a match by
-/// no more than this.
+/// The most bytes that one byte of a block stands for: it lengthens a match by no more.
 const MOST_TIMES: u64 = 255;
 
 pub(super) fn compress(content: &[u8]) -> Option<Vec<u8>> {
@@ -19,13 +18,13 @@ pub(super) fn compress(content: &[u8]) -> Option<Vec<u8>> {
     Some(block)
 }
 
-/// Gives the content to `take`. `None` where `block` is none, or of a content of another length.
+/// Gives the content to `take`. Returns `None` if `block` does not decode to `content_bytes`.
 pub(super) fn decompress<T>(
     block: &[u8],
     content_bytes: u64,
     take: impl FnOnce(&[u8]) -> T,
 ) -> Option<T> {
-    // Checked before anything of that size is allocated.
+    // Checked before allocating so much.
     if content_bytes > (block.len() as u64).saturating_mul(MOST_TIMES) {
         return None;
     }

@@ -19,7 +19,7 @@ use crate::read::entry_file::{Found, Opened, read};
 use crate::statistics::Counters;
 use crate::storage::directories::make_room_for;
 use crate::storage::{Storage, StorageFile, is_gone, write_full};
-use crate::upkeep::quarantine::set_aside;
+use crate::upkeep::quarantine::quarantine;
 use crate::upkeep::totals::{Change, size_of, size_of_file};
 use crate::{DiskError, Durability};
 
@@ -87,7 +87,7 @@ impl Publisher<'_> {
                 }
                 Err(error) if is_gone(&error) => {
                     make_room_for(self.storage, self.layout, &target)
-                        .on("make a directory for", &target)?;
+                        .on("create a directory for", &target)?;
                     // The sweep takes a writer that slept for a dead one.
                     if self.storage.metadata(&temporary.path).is_err_and(|error| is_gone(&error)) {
                         temporary = self.write_temporary(bytes, None)?;
@@ -124,8 +124,8 @@ impl Publisher<'_> {
             Found::NotForUs => Standing::Stays(Outcome::KeptNewer),
             Found::Nothing => Standing::Gone,
             Found::Damaged(damage, found) => {
-                tracing::debug!(path = %target.display(), %damage, "setting a damaged entry aside");
-                if set_aside(self.storage, self.layout, target, &found).on("set aside", target)? {
+                tracing::debug!(path = %target.display(), %damage, "quarantining a damaged entry");
+                if quarantine(self.storage, self.layout, target, &found).on("quarantine", target)? {
                     self.counters.quarantined.add();
                     self.changed(Change::Removed(size_of(&found)));
                 }
@@ -220,7 +220,7 @@ impl Publisher<'_> {
                 Err(ErrorKind::AlreadyExists) => path = self.layout.new_temporary(),
                 Err(ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                     make_room_for(self.storage, self.layout, &path)
-                        .on("make a directory for", &path)?;
+                        .on("create a directory for", &path)?;
                 }
                 _ => break,
             }

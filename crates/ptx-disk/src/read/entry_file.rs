@@ -68,7 +68,7 @@ pub(crate) fn read(
             };
         }
     };
-    let metadata = file.metadata().on("look at", path)?;
+    let metadata = file.metadata().on("read the metadata of", path)?;
     let damaged = |damage| Ok(Found::Damaged(damage, metadata));
     if metadata.kind != FileKind::File {
         return damaged(Damage::NotAFile);

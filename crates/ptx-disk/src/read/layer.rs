@@ -22,7 +22,7 @@ pub(crate) enum Layer {
 impl Layer {
     pub(crate) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self, DiskError> {
         let metadata = storage.metadata(&path.join(".")).or_else(|_| storage.metadata(path));
-        if metadata.on("look at", path)?.kind == FileKind::Directory {
+        if metadata.on("read the metadata of", path)?.kind == FileKind::Directory {
             let layout = Layout::new(path.to_owned());
             return Ok(Self::Directory { storage: Arc::clone(storage), layout });
         }

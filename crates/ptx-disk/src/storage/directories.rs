@@ -1,4 +1,4 @@
-//! Makes missing directories, and finds out whether the store's own may be trusted.
+//! Which directories does a store create, and whom does it trust?
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -8,13 +8,13 @@ use crate::error::OnPath as _;
 use crate::format::layout::Layout;
 use crate::storage::create_with_parents;
 use crate::storage::{FileKind, Storage, StorageFile, is_gone, write_full};
-use crate::upkeep::quarantine::set_aside;
+use crate::upkeep::quarantine::quarantine;
 
 /// The first line is the signature that backup programs look for.
 const TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
-    # The artifacts in this directory can be made anew at any time.\n";
+    # The artifacts in this directory can be computed again at any time.\n";
 
-/// Checks the store's directory, and makes it when there is none and `create` says so.
+/// Checks the store's directory. Creates it if it is missing and `create` is true.
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ pub(crate) fn prepare_root(
     trust_others: bool,
 ) -> Result<(), DiskError> {
     let root = layout.root();
-    // The dot makes the system follow a link that the user may have put there.
+    // The dot makes the system follow a link of the user's.
     match storage.metadata(&root.join(".")) {
         Ok(metadata) if metadata.kind == FileKind::Directory => {
             if trust_others {
@@ -46,19 +46,19 @@ pub(crate) fn prepare_root(
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             if create {
-                create_with_parents(storage, root).on("make the directory", root)?;
-                // Without the tag the store works as well.
+                create_with_parents(storage, root).on("create the directory", root)?;
+                // The store works without the tag.
                 let _ =
                     storage.create_file(&layout.tag()).and_then(|tag| write_full(&*tag, TAG, 0));
             }
             Ok(())
         }
-        Err(error) => Err(error).on("look at the directory", root),
+        Err(error) => Err(error).on("read the metadata of", root),
     }
 }
 
-/// Opens one of the store's own files for reading and writing, and makes it where there is none.
-/// What stands in its place and is no file is set aside.
+/// Opens one of the store's own files for reading and writing, and creates it if it is missing.
+/// Quarantines what has its name and is no file.
 ///
 /// # Errors
 ///
@@ -77,18 +77,18 @@ pub(crate) fn open_own_file(
             make_room_for(storage, layout, path)?;
             return storage.open_or_create_file(path);
         }
-        // Directories and links are not opened.
+        // Directories and links cannot be opened.
         Err(error) => match storage.metadata(path) {
             Ok(metadata) if metadata.kind != FileKind::File => metadata,
             _ => return Err(error),
         },
     };
-    set_aside(storage, layout, path, &found)?;
+    quarantine(storage, layout, path, &found)?;
     storage.open_or_create_file(path)
 }
 
-/// Makes the directories between the store's own and `path`, and the store's own where somebody
-/// removed it. What stands in the way and is no directory is set aside.
+/// Creates the directories above `path` that are missing, the store's own included. Quarantines
+/// what has the name of one and is none.
 pub(crate) fn make_room_for(storage: &dyn Storage, layout: &Layout, path: &Path) -> io::Result<()> {
     let root = layout.root();
     create_with_parents(storage, root)?;
@@ -105,9 +105,9 @@ pub(crate) fn make_room_for(storage: &dyn Storage, layout: &Layout, path: &Path)
                 if there.kind == FileKind::Directory {
                     continue;
                 }
-                set_aside(storage, layout, directory, &there)?;
+                quarantine(storage, layout, directory, &there)?;
                 match storage.create_directory(directory) {
-                    // Another process set it aside as well.
+                    // Another process was faster.
                     Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                     made => made?,
                 }

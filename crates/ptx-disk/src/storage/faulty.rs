@@ -1,4 +1,4 @@
-//! A storage whose operations fail when a test wants them to.
+//! How does a test let storage operations fail?
 
 use std::ffi::OsString;
 use std::fmt;
@@ -57,7 +57,7 @@ impl Operation {
     ];
 }
 
-/// Called before each operation; the error that it returns is the operation's outcome.
+/// Called before each operation. An error fails the operation.
 type Plan = dyn Fn(Operation) -> Option<io::Error> + Send + Sync;
 
 /// Another storage, some of whose operations fail. For tests.
@@ -69,7 +69,7 @@ pub struct FaultyStorage {
 }
 
 impl FaultyStorage {
-    /// `inner`, except where `plan` returns an error for an operation about to be made.
+    /// A storage like `inner`, except that `plan` fails operations.
     pub fn new(
         inner: Arc<dyn Storage>,
         plan: impl Fn(Operation) -> Option<io::Error> + Send + Sync + 'static,
@@ -77,7 +77,7 @@ impl FaultyStorage {
         Self { inner, plan: Arc::new(plan), longest_transfer: usize::MAX }
     }
 
-    /// Moves at most `bytes` in one read or write, as a system may.
+    /// Transfers at most `bytes` in one read or write, as a system may.
     #[must_use]
     pub fn with_short_transfers(mut self, bytes: usize) -> Self {
         self.longest_transfer = bytes.max(1);

@@ -1,4 +1,4 @@
-//! A file system in memory that knows what a crash would leave of it.
+//! How does a test cut the power?
 
 mod state;
 mod survival;
@@ -18,17 +18,17 @@ use state::State;
 
 /// A file system in memory, for tests. Clones share it.
 ///
-/// It keeps two states: what is live, which every process sees and which outlives a process that
-/// is killed; and what was synced, which outlives a power cut.
-/// [`stop_after`](Self::stop_after) lets the process die within a chosen operation, and
-/// [`after_power_cut`](Self::after_power_cut) gives what the next start finds.
+/// It keeps two states. Every process sees the live one, which outlives a killed process. Only what
+/// was synced outlives a power cut. [`stop_after`](Self::stop_after) kills the process within a
+/// chosen operation, and [`after_power_cut`](Self::after_power_cut) gives what the next start
+/// finds.
 #[derive(Clone, Default)]
 pub struct MemoryStorage {
     state: Arc<Mutex<State>>,
 }
 
 impl MemoryStorage {
-    /// An empty file system. The root directory `/` is there.
+    /// An empty file system, with the directory `/`.
     pub fn new() -> Self {
         let storage = Self::default();
         {
@@ -40,25 +40,24 @@ impl MemoryStorage {
         storage
     }
 
-    /// Operations so far, those that failed among them.
+    /// The number of operations so far, failed ones included.
     pub fn operations(&self) -> u64 {
         self.state().operations
     }
 
-    /// Lets `count` more operations happen. The next one is cut off in the middle, as when the
-    /// process is killed (half of a write is done, nothing of any other operation), and fails like
-    /// every one after it.
+    /// Kills the process within the operation after the next `count`: half of a write is done, and
+    /// nothing of any other operation. All later operations fail.
     pub fn stop_after(&self, count: u64) {
         let mut state = self.state();
         state.stop_after = Some(state.operations.saturating_add(count));
     }
 
-    /// Says how much of the medium is free and how large it is, in bytes; nothing holds it to that.
+    /// Sets how much of the medium is free and how large it is, in bytes. Writes do not change it.
     pub fn set_room(&self, available: u64, total: u64) {
         self.state().room = Some((available, total));
     }
 
-    /// Whether the process died.
+    /// Returns true if the process was killed.
     pub fn stopped(&self) -> bool {
         let state = self.state();
         state.stop_after.is_some_and(|last| state.operations > last)
@@ -80,7 +79,7 @@ impl MemoryStorage {
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Every file with its bytes.
+    /// All files with their bytes.
     pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let state = self.state();
         let file = |(path, number): (&PathBuf, &u64)| {
@@ -90,7 +89,7 @@ impl MemoryStorage {
         state.names.iter().filter_map(file).collect()
     }
 
-    /// Files that somebody holds a lock on.
+    /// The number of locked files.
     pub fn locked_files(&self) -> usize {
         self.state().locks.len()
     }

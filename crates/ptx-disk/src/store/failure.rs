@@ -7,7 +7,7 @@ use ptx_store::EntryKey;
 use super::{DiskStore, Open};
 use crate::format::layout::directory_of;
 use crate::storage::Metadata;
-use crate::upkeep::quarantine::set_aside;
+use crate::upkeep::quarantine::quarantine;
 use crate::upkeep::totals::{Change, size_of};
 use crate::{Damage, DiskError, Mode, Warning};
 
@@ -18,14 +18,14 @@ impl DiskStore {
         if self.config.mode != Mode::ReadWrite || !open.writing.is_open(Instant::now) {
             return;
         }
-        match set_aside(&*open.storage, &open.layout, &path, found) {
+        match quarantine(&*open.storage, &open.layout, &path, found) {
             Ok(true) => {
                 self.counters.quarantined.add();
                 self.account(open, directory_of(key), &[Change::Removed(size_of(found))]);
             }
             Ok(false) => {}
             Err(error) => {
-                self.write_failed(&DiskError::storage("set aside", &path, error), true);
+                self.write_failed(&DiskError::storage("quarantine", &path, error), true);
             }
         }
     }

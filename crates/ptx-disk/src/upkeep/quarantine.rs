@@ -18,7 +18,7 @@ const ATTEMPTS: u32 = 4;
 /// # Errors
 ///
 /// If the file can be neither moved nor removed.
-pub(crate) fn set_aside(
+pub(crate) fn quarantine(
     storage: &dyn Storage,
     layout: &Layout,
     path: &Path,

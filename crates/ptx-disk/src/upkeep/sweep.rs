@@ -1,4 +1,4 @@
-//! Removes what dead processes left behind, and entries that nobody used for long.
+//! How do leftovers of dead processes and entries that nobody uses go?
 
 use std::ffi::OsString;
 use std::io;
@@ -11,12 +11,12 @@ use crate::format::layout::Layout;
 use crate::storage::{FileKind, Metadata, Storage, names_in, restart_clock};
 use crate::upkeep::totals::size_of;
 
-/// Removes files older than `age` from the directory where files are written before they are
-/// published; how many. A live writer needs its file for moments.
+/// Removes temporary files older than `age`. Returns their number. A live writer needs its file for
+/// moments.
 ///
 /// # Errors
 ///
-/// Where the directory cannot be listed. One file that cannot be removed does not stop it.
+/// If the directory cannot be listed. A file that cannot be removed does not stop the sweep.
 pub(crate) fn sweep_temporary(
     storage: &dyn Storage,
     layout: &Layout,
@@ -27,15 +27,15 @@ pub(crate) fn sweep_temporary(
     sweep(storage, &layout.temporary(), age, now, remove)
 }
 
-/// Removes claim files older than `age` that nobody holds, from one of the directories that they are
-/// spread over; how many.
+/// Removes claim files older than `age` that nobody holds, from one directory of claims. Returns
+/// their number.
 ///
-/// It removes a file while it holds its lock, and those who lock a file check that it still has
-/// its name, so nobody holds a claim on a file that is gone.
+/// The sweep holds a file's lock while it removes the file. A claim checks that the file it locked
+/// still has its name, so nobody holds a claim on a removed file.
 ///
 /// # Errors
 ///
-/// Where the directory cannot be listed.
+/// If the directory cannot be listed.
 pub(crate) fn sweep_claims(
     storage: &dyn Storage,
     layout: &Layout,
@@ -47,7 +47,7 @@ pub(crate) fn sweep_claims(
         let Ok(file) = storage.open_or_create_file(path) else { return false };
         let ours = match file.try_lock() {
             Ok(ours) => ours,
-            // Where there are no locks a file this old is a lease without a heart.
+            // Without locks, a file this old is a lease that nobody touches.
             Err(error) => error.kind() == io::ErrorKind::Unsupported,
         };
         let named =
@@ -57,14 +57,14 @@ pub(crate) fn sweep_claims(
     sweep(storage, &layout.claims(first_byte), age, now, remove)
 }
 
-/// Entries that one sweep looks at, so that it costs a write the same however many there are.
+/// Entries that one sweep looks at, so that it costs the same however many there are.
 const MOST_ENTRIES: usize = 32;
 
-/// Removes entries that nobody used for `age`, of a few in one of their directories; what each took.
+/// Removes entries that nobody used for `age`, of a few in one directory. Returns what each took.
 ///
 /// # Errors
 ///
-/// Where the directory cannot be listed.
+/// If the directory cannot be listed.
 pub(crate) fn sweep_entries(
     storage: &dyn Storage,
     layout: &Layout,
@@ -94,7 +94,7 @@ fn sweep(
     Ok(old.iter().filter(|(path, _)| remove(path)).count() as u64)
 }
 
-/// The files of these names in a directory that nobody changed for `age`.
+/// The files of these names that nobody changed for `age`.
 fn older_than(
     storage: &dyn Storage,
     directory: &Path,
@@ -110,7 +110,7 @@ fn older_than(
             continue;
         }
         if metadata.is_ahead_of(now) {
-            // It would never grow old. Where the time cannot be set it stays, as if in use.
+            // A file from the future would never grow old. If its time cannot be set it stays.
             let _ = storage.open_file(&path).map(|file| restart_clock(&*file, metadata, now));
         }
         if now.duration_since(metadata.modified).is_ok_and(|elapsed| elapsed >= age) {

@@ -1,10 +1,10 @@
-//! How much the store holds, without looking: a running total for each of the directories that
-//! entries are spread over.
+//! How much does a store hold? A running total for each directory of entries answers without
+//! listing.
 //!
-//! All totals stand in one small file, under one lock that is held for microseconds. A writer that
-//! does not get it soon keeps its change for its next write. A process that dies between writing
-//! an entry and recording it leaves a total that is off by that entry; trimming a directory counts it
-//! anew, without losing what others record meanwhile.
+//! One small file has all totals. A writer holds its lock for microseconds. One that does not get
+//! the lock soon keeps its change for its next write. A process that dies between publishing and
+//! recording leaves a total that is wrong by one entry. A trim counts the directory again and keeps
+//! what others record meanwhile.
 
 use std::io;
 use std::thread;
@@ -16,20 +16,20 @@ use crate::format::layout::Layout;
 use crate::storage::directories::open_own_file;
 use crate::storage::{FileKind, Metadata, Storage, names_in, read_full, write_full};
 
-/// Directories that entries are spread over, by the first byte of the key.
+/// Directories of entries, one for each first byte of a key.
 pub(crate) const DIRECTORIES: usize = 256;
-/// What files take space in.
+/// The block in which files take space, in bytes.
 pub(crate) const BLOCK: u64 = 4096;
-/// As long as a slot, so that no slot lies across two sectors and is torn by a power cut.
+/// As long as a slot, so that no slot crosses sectors, which a power cut could tear apart.
 const MAGIC: &[u8; SLOT] = b"ptx-disk totals\n";
 const SLOT: usize = 16;
 const FILE: usize = MAGIC.len() + DIRECTORIES * SLOT;
-/// The longest wait for the lock is about the sum of these.
+/// Waits for the lock, in microseconds.
 const WAITS: [u64; 6] = [20, 50, 100, 200, 500, 1000];
 
-/// More than any directory holds, in entries or bytes: a file that says so is damaged.
+/// More than any directory holds, in entries or bytes. A file with a larger number is damaged.
 const MOST: i64 = 1 << 56;
-/// A directory that nobody has counted may hold something.
+/// A directory that nobody counted may hold something.
 const UNKNOWN: Size = Size { entries: 1, bytes: 0 };
 
 /// One file of this length, in whole blocks.
@@ -37,7 +37,7 @@ pub(crate) fn size_of_file(length: u64) -> Size {
     Size { entries: 1, bytes: length.div_ceil(BLOCK).saturating_mul(BLOCK) }
 }
 
-/// What a file takes. What is no file takes nothing, since it was never counted.
+/// What a file takes. Anything else takes nothing, since it was never counted.
 pub(crate) fn size_of(found: &Metadata) -> Size {
     if found.kind == FileKind::File { size_of_file(found.length) } else { Size::default() }
 }
@@ -57,8 +57,8 @@ pub(crate) fn without(from: Size, part: Size) -> Size {
     }
 }
 
-/// What the file says of one directory. It is below zero for a moment where an entry was removed
-/// before its writer recorded it.
+/// The total of one directory. It is below zero for a moment when an entry was removed before its
+/// writer recorded it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Balance {
     entries: i64,
@@ -66,7 +66,8 @@ pub(crate) struct Balance {
 }
 
 impl Balance {
-    /// `None` for what no directory holds, such as the all ones of one that nobody counted.
+    /// Reads a slot. Returns `None` for impossible numbers, such as the all ones of an uncounted
+    /// directory.
     fn read(slot: &[u8; SLOT]) -> Option<Self> {
         let [e0, e1, e2, e3, e4, e5, e6, e7, b0, b1, b2, b3, b4, b5, b6, b7] = *slot;
         let entries = i64::from_le_bytes([e0, e1, e2, e3, e4, e5, e6, e7]);
@@ -103,30 +104,30 @@ impl From<Size> for Balance {
     }
 }
 
-/// Something that happened in one directory.
+/// A change in one directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Added(Size),
     Removed(Size),
-    /// The directory was counted, while the file said `before`. What others record between the
-    /// counting and this stays recorded.
+    /// The directory was counted, and its total was `before` then. What others record meanwhile
+    /// stays recorded.
     Counted {
         before: Option<Balance>,
         found: Size,
     },
 }
 
-/// The totals as they stand in the file. `None` is a directory that nobody has counted yet.
+/// The totals in the file. `None` stands for a directory that nobody counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Totals([Option<Balance>; DIRECTORIES]);
 
 impl Totals {
-    /// The sum over the directories that are known.
+    /// The sum over all counted directories.
     pub(crate) fn sum(&self) -> Size {
         sum_of(self.0.iter().flatten().map(|balance| balance.total()))
     }
 
-    /// Directories that hold something, or may; the fullest last.
+    /// Directories that hold something or may. The fullest is last.
     pub(crate) fn filled(&self) -> Vec<u8> {
         let directories = (0..=u8::MAX).zip(&self.0);
         let mut filled: Vec<(u8, Size)> = directories
@@ -137,7 +138,7 @@ impl Totals {
         filled.into_iter().map(|(directory, _)| directory).collect()
     }
 
-    /// Directories that nobody has counted.
+    /// Directories that nobody counted.
     fn unknown(&self) -> impl Iterator<Item = u8> {
         (0..=u8::MAX)
             .zip(&self.0)
@@ -169,12 +170,12 @@ impl Totals {
     }
 }
 
-/// Applies `changes` to the file and gives the totals afterwards; `None` where the lock was not
-/// to be had, and nothing changed.
+/// Applies `changes` to the file. Returns the totals afterwards, or `None` if another process held
+/// the lock and nothing changed.
 ///
-/// A directory that was never counted is counted, and each call counts one more of them, so that a
-/// store whose file was lost knows itself again after a few hundred writes. One that cannot be
-/// listed stays unknown.
+/// Counts the changed directories that nobody counted, and one other. So a store whose file was
+/// lost knows all totals after a few hundred writes. A directory that cannot be listed stays
+/// uncounted.
 ///
 /// # Errors
 ///
@@ -188,7 +189,7 @@ pub(crate) fn record(
     for wait in WAITS {
         match file.try_lock() {
             Ok(true) => break,
-            // Without locks two writers may lose a change, which counting repairs.
+            // Without locks two writers may lose a change. Counting repairs that.
             Err(error) if error.kind() == io::ErrorKind::Unsupported => break,
             Err(error) => return Err(error),
             Ok(false) if Some(&wait) == WAITS.last() => return Ok(None),
@@ -208,14 +209,14 @@ pub(crate) fn record(
             (_, Change::Counted { found, .. }) => Some(found.into()),
             (Some(known), Change::Added(added)) => Some(known.plus(added.into())),
             (Some(known), Change::Removed(removed)) => Some(known.minus(removed.into())),
-            // It is counted below, with all that happened in it.
+            // It is counted below, with all changes in it.
             (None, _) => None,
         };
     }
     let named = |directory: u8| changes.iter().any(|(named, _)| *named == directory);
     let unknown: Vec<u8> = totals.unknown().collect();
     let others: Vec<u8> = unknown.iter().copied().filter(|directory| !named(*directory)).collect();
-    // At random, so that one that cannot be listed keeps no other from being counted.
+    // At random, so that one that cannot be listed does not block the others.
     let other = fastrand::choice(others);
     for directory in unknown.into_iter().filter(|directory| named(*directory)).chain(other) {
         if let Some(balance) = totals.0.get_mut(usize::from(directory)) {
@@ -224,7 +225,7 @@ pub(crate) fn record(
     }
     let after = totals.to_bytes();
     if before.len() == after.len() {
-        // Only what changed, so that a death in the middle cuts no other directory's total.
+        // Only what changed, so that a crash damages no other total.
         let slots = before.chunks(SLOT).zip(after.chunks(SLOT)).enumerate();
         for (at, (_, new)) in slots.filter(|(_, (old, new))| old != new) {
             write_full(&*file, new, (at * SLOT) as u64)?;
@@ -235,7 +236,7 @@ pub(crate) fn record(
     Ok(Some(totals))
 }
 
-/// What the file says of one directory, without its lock; `None` where it says nothing.
+/// The total of one directory, read without the lock. Returns `None` if it is not counted.
 pub(crate) fn known(storage: &dyn Storage, layout: &Layout, directory: u8) -> Option<Balance> {
     let file = storage.open_file(&layout.totals()).ok()?;
     let mut bytes = vec![0; FILE];

@@ -1,4 +1,4 @@
-//! Keeping to the bounds: a little with each write, and exactly on request.
+//! How does a store keep to its budget? A write trims a little, and a tool exactly.
 
 use std::io;
 use std::thread;
@@ -14,29 +14,29 @@ use crate::upkeep::totals::{BLOCK, Change, Totals, record, sum_of, without};
 use crate::upkeep::victims::{Candidate, candidates, evict};
 use crate::{Config, DiskError};
 
-/// Entries to choose among when a write finds the store too full.
+/// Entries among which a write chooses victims when the store exceeds its budget.
 const SAMPLE: usize = 256;
-/// The share of them that goes at most: the store has better and worse ones than this sample. It
-/// is also how many entries a write at the cap looks at, each of which may have to come from the
+/// At most one entry in so many is a victim, since the store has better and worse ones than this
+/// sample. It also limits how many entries a write looks at, each of which may come from the
 /// medium.
 const SHARE: usize = 4;
-/// Samples that one write takes at most.
+/// The most samples of one write.
 const SAMPLES: u32 = 4;
-/// A trim makes room for this share of the bound, so that the next writes need not trim again;
+/// A trim frees this share of the budget, so that the next writes need not trim again;
 const SLACK: u64 = 64;
-/// in a small store for so many entries, but at most for an eighth of the bound.
+/// in a small store so many entries, but at most an eighth of the budget.
 const SMALL_STORE_SLACK: u64 = 32;
-/// Looks whether the other trimmer is done, and the time between two.
+/// Attempts to get the trimmer's lock, and the time between two.
 const LOOKS: (u32, Duration) = (50, Duration::from_millis(20));
 
 impl DiskStore {
-    /// Removes entries that are too old, and those worth least until the bounds hold. It looks at
-    /// every entry and counts them anew, so the bounds hold exactly afterwards, as far as other
-    /// processes do not write meanwhile. Where a write is trimming a little it waits for that.
+    /// Removes entries that are too old, and those worth least until the rest fits the budget.
+    /// Counts every entry, so the budget holds exactly afterwards, unless other processes write
+    /// meanwhile. Waits for a write that trims. Returns what it removed.
     ///
     /// # Errors
     ///
-    /// [`DiskError::Trimming`] where another process does the same, and where a directory cannot be
+    /// [`DiskError::Trimming`] if another process trims the store, and if a directory cannot be
     /// listed.
     pub fn trim(&self) -> Result<Size, DiskError> {
         let mut trimmed = Size::default();
@@ -62,8 +62,8 @@ impl DiskStore {
         Ok(trimmed)
     }
 
-    /// Records changes in one directory, and trims a little where the bounds do not hold; whether the
-    /// file system let it.
+    /// Records changes in one directory, and trims a little if the store exceeds its budget.
+    /// Returns true if the file system let it.
     pub(crate) fn account(&self, open: &Open, directory: u8, news: &[Change]) -> bool {
         match self.note_changes(open, directory, news) {
             Ok(Some(totals)) if !totals.sum().fits(self.config.budget) => {
@@ -74,8 +74,8 @@ impl DiskStore {
         }
     }
 
-    /// Records changes in one directory, and those that wait; the totals afterwards, if there was
-    /// anything to record and the lock was to be had. What cannot be recorded now waits.
+    /// Records changes in one directory, and pending ones. Returns the totals if there was a change
+    /// and nobody held the lock. What cannot be recorded stays pending.
     pub(crate) fn note_changes(
         &self,
         open: &Open,
@@ -95,10 +95,10 @@ impl DiskStore {
         recorded.inspect_err(|error| self.write_failed(error, true))
     }
 
-    /// Removes some of the entries worth least among a sample of directories.
+    /// Removes some of the entries worth least in a sample of directories.
     ///
-    /// The directories are counted before anything is removed, the one that is said to be the fullest
-    /// first, so that a total that is wrong costs no entry.
+    /// Counts the directories first, beginning with the fullest, so that a wrong total costs no
+    /// entry.
     fn trim_a_little(&self, open: &Open, totals: &Totals) {
         let Ok(Some(_only)) = only_trimmer(open) else { return };
         let (storage, layout) = (&*open.storage, &open.layout);
@@ -145,18 +145,18 @@ fn slack(bound: u64, small: u64) -> u64 {
     (bound / SLACK).max(small.min(bound / 8))
 }
 
-/// The lock that makes this process the only one that trims; `None` where another has it.
+/// Takes the trimmer's lock. Returns `None` if another process holds it.
 fn only_trimmer(open: &Open) -> io::Result<Option<Box<dyn StorageFile>>> {
     let file = open_own_file(&*open.storage, &open.layout, &open.layout.trimmer())?;
     match file.try_lock() {
         Ok(ours) => Ok(ours.then_some(file)),
-        // Without locks two trimmers may remove more than they must, which costs a lowering.
+        // Without locks two trimmers may remove too much, which costs a lowering.
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Some(file)),
         Err(error) => Err(error),
     }
 }
 
-/// The same lock, after a wait for a write that trims a little.
+/// Takes the trimmer's lock, and waits for a write that trims a little.
 fn patient_trimmer(open: &Open) -> Result<Box<dyn StorageFile>, DiskError> {
     let (looks, pause) = LOOKS;
     for _ in 0..looks {

@@ -1,8 +1,8 @@
-//! Chooses and removes the entries that are worth least.
+//! Which entries does a trim remove?
 //!
-//! What an entry is worth is what having it back would cost, times how likely it is to be wanted:
-//! its cost, halved for each week in which nobody used it. `ptx-eviction` chooses who stays, with
-//! variants of one program counting for less beside each other.
+//! An entry is worth what computing it again costs, times how likely it is to be wanted: its cost,
+//! halved for each week without use. `ptx-eviction` chooses the entries to keep. Variants of one
+//! program count for less beside each other.
 
 use std::io;
 use std::path::PathBuf;
@@ -20,26 +20,26 @@ use crate::storage::{
 };
 use crate::upkeep::totals::{Change, known, size_of_file, sum_of};
 
-/// The idle time in which an entry loses half of its worth.
+/// The time without use in which an entry loses half of its worth.
 const HALF_LIFE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// What is read of a file to learn its cost, in bytes; few headers are longer.
+/// Bytes to read of a file for its cost. Few headers are longer.
 const FIRST_READ: usize = 4096;
 
-/// An entry that may go.
+/// An entry that may be a victim.
 pub(crate) struct Candidate {
     path: PathBuf,
     directory: u8,
-    /// As it was when it was judged.
+    /// The file at the time of the choice.
     metadata: Metadata,
     size: Size,
-    /// `None` where only a newer release can tell.
+    /// `None` if only a newer release knows.
     worth: Option<f64>,
     family: u64,
     idle: Duration,
 }
 
 impl Candidate {
-    /// Whether it went. One that was used or replaced since it was judged stays.
+    /// Removes the entry. Returns false if it was used or replaced since the choice, and stays.
     fn remove(&self, storage: &dyn Storage) -> bool {
         let named = storage.metadata(&self.path);
         named.is_ok_and(|named| named.is_still(&self.metadata))
@@ -52,18 +52,18 @@ impl Candidate {
     }
 }
 
-/// What is in one directory.
+/// The entries of one directory, counted.
 pub(crate) struct Counted {
     pub(crate) candidates: Vec<Candidate>,
-    /// What the directory's total is to be.
+    /// The directory's new total.
     pub(crate) change: Change,
 }
 
-/// The entries in one directory, counted.
+/// Lists and counts the entries of one directory.
 ///
 /// # Errors
 ///
-/// Where it cannot be listed.
+/// If it cannot be listed.
 pub(crate) fn candidates(
     storage: &dyn Storage,
     layout: &Layout,
@@ -77,7 +77,7 @@ pub(crate) fn candidates(
         .iter()
         .filter_map(|name| candidate(storage, path.join(name), directory, now))
         .collect();
-    // The order of names in a directory is the file system's; equals are chosen by name.
+    // A file system lists names in any order. Among equals the name decides.
     candidates.sort_by(|a, b| a.path.cmp(&b.path));
     let found = sum_of(candidates.iter().map(|one| one.size));
     Ok(Counted { candidates, change: Change::Counted { before, found } })
@@ -100,7 +100,7 @@ fn candidate(
     }
     let (metadata, header) = match file {
         Ok(file) => {
-            // One from the future would never grow old.
+            // A file from the future would never grow old.
             let metadata = restart_clock(&*file, metadata, now);
             (metadata, header(&*file, metadata.length))
         }
@@ -115,7 +115,7 @@ fn candidate(
             (Some(aged(header.cost_nanos)), header.family().unwrap_or_else(key).prefix())
         }
         Err(Unreadable::Newer) => (None, metadata.identity.inode),
-        // What cannot be read is worth nothing.
+        // An entry that cannot be read is worth nothing.
         Err(Unreadable::Damaged(_)) => (Some(0.0), 0),
     };
     let size = size_of_file(metadata.length);
@@ -136,8 +136,8 @@ fn header(file: &dyn StorageFile, length: u64) -> Result<Header, Unreadable> {
     }
 }
 
-/// Removes those that are too old, and of the others those worth least, until what stays of them
-/// fits into `budget`; at most `most` of the others. What happened in which directory.
+/// Removes entries older than `age`, and at most `most` of the others, worth least first, until the
+/// rest fits `budget`. Returns what it removed, by directory.
 pub(crate) fn evict(
     storage: &dyn Storage,
     candidates: Vec<Candidate>,
@@ -155,7 +155,7 @@ pub(crate) fn evict(
         .collect()
 }
 
-/// Those that do not fit, worth least for their size first.
+/// The victims, worth least for their size first.
 fn least_worth(candidates: Vec<Candidate>, budget: Size) -> Vec<Candidate> {
     let total = sum_of(candidates.iter().map(|one| one.size));
     if total.fits(budget) {
@@ -164,7 +164,7 @@ fn least_worth(candidates: Vec<Candidate>, budget: Size) -> Vec<Candidate> {
     let known: Vec<f64> = candidates.iter().filter_map(|candidate| candidate.worth).collect();
     #[expect(clippy::cast_precision_loss, reason = "a mean needs few digits")]
     let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
-    // The entries of a newer release are worth as much to it as ours are to us.
+    // A newer release's entries are worth the mean of the others.
     let worth = |one: &Candidate| one.worth.unwrap_or(mean);
     let entries: Vec<ptx_eviction::Entry> = candidates
         .iter()
@@ -178,7 +178,7 @@ fn least_worth(candidates: Vec<Candidate>, budget: Size) -> Vec<Candidate> {
     let most = usize::try_from(budget.entries).unwrap_or(usize::MAX);
     let budgets = Budgets { entries: most, bytes: budget.bytes };
     let mut retainer = Retainer::new(Curve::SquareRoot);
-    // The only failure is a worth that is no number, and none here is.
+    // It only fails for a worth that is no number. None is.
     let Ok(kept) = retainer.retain(&entries, budgets) else { return Vec::new() };
     let mut stays = vec![false; candidates.len()];
     for position in kept.entries {

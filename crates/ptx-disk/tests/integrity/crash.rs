@@ -70,7 +70,7 @@ fn goes_on(storage: &MemoryStorage, durability: Durability, when: &str) {
             let stored = store.write(&key(number), &entry(number));
             assert!(matches!(stored, Write::Published), "{when}: {number} gave {stored:?}");
         }
-        assert!(loaded(&store, number).is_some(), "{when}: {number} cannot be written anew");
+        assert!(loaded(&store, number).is_some(), "{when}: {number} cannot be written again");
     }
 }
 

@@ -17,7 +17,7 @@ fn heals(store: &DiskStore, root: &Path, number: u32, what: &str) -> String {
     assert_eq!(store.statistics().quarantined, before + 1, "{what}: not set aside");
     assert!(fs::symlink_metadata(path_of(root, number)).is_err(), "{what}: still there");
     assert!(matches!(store.write(&key(number), &entry(number)), Write::Published), "{what}");
-    assert!(loaded(store, number).is_some(), "{what}: not written anew");
+    assert!(loaded(store, number).is_some(), "{what}: not written again");
     damage
 }
 

@@ -1,4 +1,4 @@
-//! Names and files, and what changes them.
+//! Which names and files are there?
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -41,7 +41,7 @@ impl State {
         number
     }
 
-    /// Counts an operation; an error once the process is dead.
+    /// Counts an operation. Fails once the process is dead.
     pub(super) fn operation(&mut self) -> io::Result<()> {
         self.operations += 1;
         match self.stop_after {
@@ -87,7 +87,7 @@ impl State {
         let from_number = self.number(from)?;
         self.directory(to.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
         if let Some(number) = self.names.get(to).copied() {
-            // As on a real system, where only an empty directory may be replaced, and by a directory.
+            // As on a real system, which replaces only empty directories, by directories.
             match (self.node(from_number)?.directory, self.node(number)?.directory) {
                 (false, false) => {}
                 (false, true) => return Err(io::ErrorKind::IsADirectory.into()),

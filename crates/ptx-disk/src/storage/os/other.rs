@@ -1,4 +1,4 @@
-//! The same words for systems that are not Unix, as far as the standard library has them.
+//! What does the standard library have for systems that are not Unix?
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -22,7 +22,7 @@ pub(super) fn change_directory_mode(_path: &Path, _mode: u32) -> io::Result<()> 
 }
 
 pub(super) fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
-    // A hard link refuses a name that is taken, which is what is wanted.
+    // A hard link refuses a name that is taken.
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -55,7 +55,7 @@ pub(super) fn set_modified(file: &File, time: SystemTime) -> io::Result<()> {
 }
 
 pub(super) fn sync_directory(_directory: &Path) -> io::Result<()> {
-    // NTFS journals names; there is no call that syncs a directory.
+    // NTFS journals names. No call syncs a directory.
     Ok(())
 }
 

@@ -22,13 +22,13 @@ fn write(storage: &MemoryStorage, path: &Path, bytes: &[u8]) -> Metadata {
 #[test]
 fn a_damaged_file_goes_aside_with_its_bytes() {
     let (storage, layout, path, damaged) = with_file(b"damaged");
-    assert!(set_aside(&storage, &layout, &path, &damaged).unwrap());
+    assert!(quarantine(&storage, &layout, &path, &damaged).unwrap());
     let files = storage.files();
     assert_eq!(files.len(), 1);
     let (place, bytes) = files.first_key_value().unwrap();
     assert!(place.starts_with("/store/quarantine"));
     assert_eq!(bytes, b"damaged");
-    assert!(!set_aside(&storage, &layout, &path, &damaged).unwrap(), "it is gone");
+    assert!(!quarantine(&storage, &layout, &path, &damaged).unwrap(), "it is gone");
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_file_written_in_the_meantime_stays() {
     let (storage, layout, path, damaged) = with_file(b"damaged");
     storage.remove_file(&path).unwrap();
     write(&storage, &path, b"good");
-    assert!(!set_aside(&storage, &layout, &path, &damaged).unwrap());
+    assert!(!quarantine(&storage, &layout, &path, &damaged).unwrap());
     assert_eq!(storage.files()[&path], b"good");
 }
 
@@ -59,7 +59,7 @@ fn what_is_set_aside_is_bounded() {
     storage.remove_file(&path).unwrap();
     for _ in 0..1000 {
         let damaged = write(&storage, &path, b"damaged");
-        assert!(set_aside(&storage, &layout, &path, &damaged).unwrap());
+        assert!(quarantine(&storage, &layout, &path, &damaged).unwrap());
     }
     let kept = storage.files().len();
     assert!(kept <= QUARANTINE_PLACES as usize, "{kept}");
@@ -73,7 +73,7 @@ fn with_no_place_left_the_file_is_removed() {
         make_room_for(&storage, &layout, &place).unwrap();
         storage.create_directory(&place).unwrap();
     }
-    assert!(set_aside(&storage, &layout, &path, &damaged).unwrap());
+    assert!(quarantine(&storage, &layout, &path, &damaged).unwrap());
     assert!(storage.files().is_empty());
 }
 
@@ -84,7 +84,7 @@ fn a_good_file_that_got_the_number_of_the_damaged_one_stays() {
     let good = write(&storage, &path, b"good");
     // As systems do when they give out the numbers of files again.
     let damaged = Metadata { identity: good.identity, ..damaged };
-    assert!(!set_aside(&storage, &layout, &path, &damaged).unwrap());
+    assert!(!quarantine(&storage, &layout, &path, &damaged).unwrap());
     assert_eq!(storage.files()[&path], b"good");
 }
 
@@ -100,6 +100,6 @@ fn a_directory_takes_a_place_that_is_taken() {
     storage.create_directory(&path).unwrap();
     write(&storage, &path.join("within"), b"in the way");
     let directory = storage.metadata(&path).unwrap();
-    assert!(set_aside(&storage, &layout, &path, &directory).unwrap());
+    assert!(quarantine(&storage, &layout, &path, &directory).unwrap());
     assert!(storage.metadata(&path).is_err());
 }
