@@ -1,5 +1,7 @@
 //! What can go wrong, and what can be wrong with a stored file?
 
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,19 +13,19 @@ use ptx_store::EntryKey;
 #[non_exhaustive]
 pub enum DiskError {
     /// The file system refused an operation. The store works without it and retries later.
-    #[error("cannot {operation} `{}`: {cause}", path.display())]
+    #[error("cannot {operation} `{}`", path.display())]
     Storage {
         /// The operation.
         operation: &'static str,
         /// The file or directory.
         path: PathBuf,
         /// The system's error.
+        #[source]
         cause: Arc<io::Error>,
     },
     /// An earlier failure turned this part of the store off for a while.
     #[error(
-        "the store at `{}` is turned off for now after an earlier failure, and tries again by \
-         itself", root.display()
+        "the store at `{}` is off for a while after an earlier failure, and retries by itself", root.display()
     )]
     Degraded {
         /// The store's directory.
@@ -31,7 +33,7 @@ pub enum DiskError {
     },
     /// Another process is trimming the store.
     #[error(
-        "another process is trimming the store at `{}`: wait for it, or try again later",
+        "another process is trimming the store at `{}`: retry when it is done",
         root.display()
     )]
     Trimming {
@@ -43,7 +45,7 @@ pub enum DiskError {
     NotWritable,
     /// Writing would leave others too little of the disk.
     #[error(
-        "only {available} bytes are free at `{}`, where {reserve} are left to others and {bytes} are \
+        "only {available} bytes are free at `{}`, where {reserve} stay free for others and {bytes} are \
          wanted: make room, or lower PTX_CACHE_FREE_BYTES", root.display()
     )]
     NoRoom {
@@ -79,7 +81,7 @@ pub enum DiskError {
     },
     /// Every user of the machine can write the store's directory and put code into it.
     #[error(
-        "every user can write the store's directory `{}`: take that right away (chmod o-w), name \
+        "every user can write the store's directory `{}`: remove that right (chmod o-w), name \
          another directory, or allow sharing if you trust everyone", path.display()
     )]
     WritableByAll {
@@ -110,7 +112,7 @@ pub enum DiskError {
         most: u64,
     },
     /// An entry's attributes are more or longer than the format allows.
-    #[error("the attributes of {key} do not fit into a header; give fewer or shorter ones")]
+    #[error("the attributes of {key} do not fit into a header: give fewer or shorter ones")]
     AttributesTooLong {
         /// The entry's key.
         key: EntryKey,
@@ -134,6 +136,21 @@ impl DiskError {
     }
 }
 
+/// Shows an error and its sources in one line, for a warning that nobody asks for its sources.
+pub(crate) struct WithSources<'a>(pub(crate) &'a dyn Error);
+
+impl fmt::Display for WithSources<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut source = self.0.source();
+        while let Some(error) = source {
+            write!(f, ": {error}")?;
+            source = error.source();
+        }
+        Ok(())
+    }
+}
+
 /// Adds the operation and the path to an error.
 pub(crate) trait OnPath<T> {
     fn on(self, operation: &'static str, path: &Path) -> Result<T, DiskError>;
@@ -153,7 +170,7 @@ pub enum Damage {
     #[error("it is not a regular file")]
     NotAFile,
     /// It does not begin as an entry does.
-    #[error("it is not an entry of a store")]
+    #[error("it is no entry of a store")]
     NotAnEntry,
     /// It ends too early.
     #[error("it is cut short")]

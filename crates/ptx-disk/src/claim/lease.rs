@@ -29,7 +29,7 @@ pub(crate) struct Lease {
     path: PathBuf,
     identity: FileIdentity,
     released: Arc<(Mutex<bool>, Condvar)>,
-    heart: Option<JoinHandle<Box<dyn StorageFile>>>,
+    beating: Option<JoinHandle<Box<dyn StorageFile>>>,
 }
 
 /// What a waiter has seen of another's lease.
@@ -138,15 +138,15 @@ impl Lease {
         let released = Arc::new((Mutex::new(false), Condvar::new()));
         let until = Arc::clone(&released);
         let started = file.metadata().and_then(|metadata| {
-            let heart = thread::Builder::new().name("ptx-disk lease".to_owned());
-            let heart = heart.spawn(move || beat(file, &until, lasts / HEARTBEATS))?;
-            Ok((metadata.identity, heart))
+            let thread = thread::Builder::new().name("ptx-disk lease".to_owned());
+            let beating = thread.spawn(move || beat(file, &until, lasts / HEARTBEATS))?;
+            Ok((metadata.identity, beating))
         });
-        let (identity, heart) = started.inspect_err(|_| {
+        let (identity, beating) = started.inspect_err(|_| {
             // Others would wait for a lease that nobody touches.
             let _ = storage.remove_file(&path);
         })?;
-        Ok(Self { storage: Arc::clone(storage), path, identity, released, heart: Some(heart) })
+        Ok(Self { storage: Arc::clone(storage), path, identity, released, beating: Some(beating) })
     }
 }
 
@@ -174,7 +174,7 @@ impl Drop for Lease {
         *released.lock().unwrap_or_else(PoisonError::into_inner) = true;
         told.notify_all();
         // Open until the end, so that no other file gets its number.
-        let _file = self.heart.take().map(JoinHandle::join);
+        let _file = self.beating.take().map(JoinHandle::join);
         // By now another process may have the lease.
         if self.storage.metadata(&self.path).is_ok_and(|named| named.identity == self.identity) {
             let _ = self.storage.remove_file(&self.path);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ptx_key::Digest;
 use ptx_store::EntryKey;
 
+use crate::error::WithSources;
 use crate::{Damage, DiskError};
 
 /// Takes warnings.
@@ -17,16 +18,18 @@ pub type WarningHook = Arc<dyn Fn(&Warning) + Send + Sync>;
 #[non_exhaustive]
 pub enum Warning {
     /// The machine has no directory for this user's caches.
-    #[error("no directory for caches is known, so nothing is kept on disk: set PTX_CACHE_DIR")]
+    #[error(
+        "this machine has no directory for caches, so nothing is kept on disk: set PTX_CACHE_DIR"
+    )]
     NoLocation,
     /// Writing is off for a while. The store warns once until it works again.
-    #[error("nothing is kept on disk for now: {error}")]
+    #[error("nothing is written to disk for now: {}", WithSources(error))]
     WritingOff {
         /// What failed.
         error: DiskError,
     },
     /// Reading is off for a while. The store warns once until it works again.
-    #[error("nothing is read from disk for now: {error}")]
+    #[error("nothing is read from disk for now: {}", WithSources(error))]
     ReadingOff {
         /// What failed.
         error: DiskError,
@@ -40,7 +43,7 @@ pub enum Warning {
         damage: Damage,
     },
     /// A read-only tier cannot be used. The store works without it.
-    #[error("a layer under the store is left out: {error}")]
+    #[error("a read-only layer of the store is left out: {}", WithSources(error))]
     LayerUnusable {
         /// What is wrong with it.
         error: DiskError,
@@ -59,8 +62,8 @@ pub enum Warning {
     /// Another process takes longer to compute the artifact than this one may wait, so this one
     /// computes it too.
     #[error(
-        "waited {waited:?} for another process that makes {key}; this one makes it too (the longest \
-         wait is a setting)"
+        "waited {waited:?} for another process that computes {key}, and now computes it here too \
+         (the longest wait is a setting)"
     )]
     GaveUpWaiting {
         /// The key.
@@ -71,8 +74,8 @@ pub enum Warning {
     /// Two lowerings of one key gave different content. Something reaches the emitter and not the
     /// key.
     #[error(
-        "two lowerings of {key} disagree: an entry with content {kept:.12} stays, {offered:.12} \
-         was not kept; something reaches the emitter that is not in the key"
+        "two lowerings of {key} differ: the entry with content {kept:.12} stays and {offered:.12} \
+         is not kept; something reaches the emitter that is not in the key"
     )]
     Conflict {
         /// The key.

@@ -57,16 +57,16 @@ fn an_entry_over_an_imported_one_takes_its_place_in_the_totals() {
 }
 
 #[test]
-fn what_is_set_aside_is_no_longer_counted() {
+fn what_is_quarantined_is_no_longer_counted() {
     let (storage, store) = counted();
     for number in [1, 2] {
         let _ = store.write(&key(number), &entry(number));
         damage(&storage, number);
     }
     assert!(matches!(store.read(&key(1)), Read::Damaged(_)));
-    assert_eq!(said(&storage), held(&storage), "set aside by a load");
+    assert_eq!(said(&storage), held(&storage), "quarantined by a load");
     assert!(matches!(store.write(&key(2), &entry(2)), Write::Published));
-    assert_eq!(said(&storage), held(&storage), "set aside by a write");
+    assert_eq!(said(&storage), held(&storage), "quarantined by a write");
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn a_total_that_is_wrong_costs_no_entry() {
     assert_eq!(resident(&storage), 301);
     let mut slot = [0; 16];
     totals.read_at(&mut slot, 16 * 5).unwrap();
-    assert!(slot[0] < 5 && slot[1] == 0, "it was counted anew");
+    assert!(slot[0] < 5 && slot[1] == 0, "it was counted again");
 }
 
 #[test]

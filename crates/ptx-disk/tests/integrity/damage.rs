@@ -9,12 +9,12 @@ use crate::fixture::{
     Details as _, Read, Write, damage_of, entry, key, loaded, path_of, store, store_with,
 };
 
-/// The damaged file misses, and is set aside, so the entry can be written and read again.
+/// The damaged file misses, and is quarantined, so the entry can be written and read again.
 fn heals(store: &DiskStore, root: &Path, number: u32, what: &str) -> String {
     let before = store.statistics().quarantined;
     let damage = damage_of(&store.read(&key(number)));
     let damage = damage.unwrap_or_else(|| panic!("{what}: not noticed"));
-    assert_eq!(store.statistics().quarantined, before + 1, "{what}: not set aside");
+    assert_eq!(store.statistics().quarantined, before + 1, "{what}: not quarantined");
     assert!(fs::symlink_metadata(path_of(root, number)).is_err(), "{what}: still there");
     assert!(matches!(store.write(&key(number), &entry(number)), Write::Published), "{what}");
     assert!(loaded(store, number).is_some(), "{what}: not written again");
@@ -144,7 +144,7 @@ fn what_is_no_regular_file_is_neither_followed_nor_waited_for() {
 }
 
 #[test]
-fn a_file_in_the_place_of_any_directory_of_the_store_is_set_aside() {
+fn a_file_in_the_place_of_any_directory_of_the_store_is_quarantined() {
     // The second directory of entries is not the one that is written to.
     for obstructed in ["entries-1", "entries-1/01", "entries-1/00", "tmp", "claims", "quarantine"] {
         let (store, directory) = store();
@@ -163,7 +163,7 @@ fn a_file_in_the_place_of_any_directory_of_the_store_is_set_aside() {
 }
 
 #[test]
-fn whatever_stands_in_the_place_of_the_stores_own_files_is_set_aside() {
+fn whatever_stands_in_the_place_of_the_stores_own_files_is_quarantined() {
     let claim = format!("claims/01/{}.ptx", key(1));
     for name in ["totals-1", "trimmer", &claim] {
         for kind in ["directory", "link", "pipe"] {
@@ -207,7 +207,7 @@ fn what_looks_at_every_entry_passes_by_a_file_in_the_place_of_a_directory() {
 }
 
 #[test]
-fn a_directory_in_the_place_of_an_entry_is_set_aside_though_quarantine_is_full() {
+fn a_directory_in_the_place_of_an_entry_is_quarantined_though_quarantine_is_full() {
     let (store, directory) = store();
     let root = directory.path().join("store");
     let _ = store.write(&key(1), &entry(1));

@@ -159,7 +159,10 @@ fn a_bad_sector_costs_its_entry_and_nothing_else() {
     });
     let store = open(faulty);
     assert!(loaded(&store, 1).is_none());
-    assert!(matches!(store.write(&key(1), &entry(1)), Write::Published), "set aside, so it is new");
+    assert!(
+        matches!(store.write(&key(1), &entry(1)), Write::Published),
+        "quarantined, so it is new"
+    );
     assert!(loaded(&store, 1).is_some());
     assert_eq!(store.statistics().degraded, 0);
 }

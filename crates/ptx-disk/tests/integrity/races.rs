@@ -59,7 +59,7 @@ fn an_imported_entry_that_is_stored_smaller_takes_no_local_one_away() {
 }
 
 #[test]
-fn an_entry_that_goes_while_it_is_replaced_is_written_anew() {
+fn an_entry_that_goes_while_it_is_replaced_is_written_again() {
     let storage = MemoryStorage::new();
     let _ = store_on(storage.clone()).write(&key(1), &imported());
     let racing = meanwhile(&storage, &[Operation::Exchange], |memory| {

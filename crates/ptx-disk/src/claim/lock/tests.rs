@@ -34,7 +34,7 @@ fn a_lock_on_a_file_that_is_gone_is_no_claim() {
     lock_while_the_sweep_runs(true);
 }
 
-fn lock_while_the_sweep_runs(another_made_it_anew: bool) {
+fn lock_while_the_sweep_runs(another_created_it_again: bool) {
     let memory = MemoryStorage::new();
     let layout = Layout::new(PathBuf::from("/store"));
     let (swept, path) = (AtomicBool::new(false), layout.claim(&key(1)));
@@ -42,7 +42,7 @@ fn lock_while_the_sweep_runs(another_made_it_anew: bool) {
     let storage = FaultyStorage::new(Arc::new(memory.clone()), move |operation| {
         if operation == Operation::TryLock && !swept.swap(true, Ordering::Relaxed) {
             sweeper.remove_file(&path).unwrap();
-            if another_made_it_anew {
+            if another_created_it_again {
                 sweeper.create_file(&path).unwrap();
             }
         }
