@@ -123,6 +123,10 @@ impl Config {
     }
 
     /// The times that no caller can judge.
+    #[cfg_attr(
+        not(any(test, feature = "testing")),
+        expect(clippy::unused_self, reason = "only tests set times")
+    )]
     pub(crate) const fn times(&self) -> Times {
         #[cfg(any(test, feature = "testing"))]
         let times = self.times;

@@ -5,7 +5,7 @@
 //! starts warm. Any number of processes use one directory at once.
 //!
 //! ```
-//! use ptx_disk::{Artifact, Claim, Config, DiskStore, PtxArtifact, Store as _, StoreError};
+//! use ptx_disk::{Artifact, Claim, Config, DiskStore, PtxArtifact, Store, StoreError};
 //! # use ptx_key::{Digest, PtxKey};
 //! # let directory = tempfile::tempdir()?;
 //! # let root = directory.path().join("store");
@@ -16,7 +16,7 @@
 //!     Artifact::from(".version 8.0\n.target sm_90\n")
 //! }
 //!
-//! fn get(store: &DiskStore, key: &PtxKey) -> Result<PtxArtifact, StoreError> {
+//! fn get(store: &dyn Store<PtxKey>, key: &PtxKey) -> Result<PtxArtifact, StoreError> {
 //!     if let Some(found) = store.load(key)? {
 //!         return Ok(found);
 //!     }
@@ -38,6 +38,9 @@
 //! assert_eq!(next.load(&key)?.map(|found| found.payload), Some(first.payload));
 //! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! ```
+//!
+//! A cache in memory does the same with any [`Store`]: give it the store as a tier. One `DiskStore`
+//! is a tier of texts and a tier of cubins.
 //!
 //! # What it promises
 //!
@@ -93,3 +96,8 @@ pub use publish::Durability;
 pub use read::Verified;
 pub use statistics::Statistics;
 pub use store::DiskStore;
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
