@@ -190,7 +190,7 @@ impl DiskStore {
         let (damage, metadata) = match found {
             Found::Nothing => return Ok(None),
             Found::Damaged(damage, metadata) => (damage, metadata),
-            Found::NotForUs => {
+            Found::NotReadable => {
                 self.counters.left_alone.add();
                 return Ok(None);
             }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant, SystemTime};
 use ptx_store::EntryKey;
 
 use crate::format::layout::Layout;
-use crate::storage::directories::make_room_for;
+use crate::storage::directories::create_parents_of;
 use crate::storage::{FileIdentity, Metadata, Storage, StorageFile};
 
 /// Touches within the time that a lease lasts.
@@ -67,7 +67,7 @@ pub(crate) fn try_lease(
     let path = layout.lease(key);
     let mut made = storage.create_file(&path);
     if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-        make_room_for(&**storage, layout, &path)?;
+        create_parents_of(&**storage, layout, &path)?;
         made = storage.create_file(&path);
     }
     match made {
@@ -116,7 +116,7 @@ fn break_lease(
     watch: &mut Watch,
 ) -> io::Result<()> {
     let aside = layout.new_temporary();
-    make_room_for(storage, layout, &aside)?;
+    create_parents_of(storage, layout, &aside)?;
     match storage.rename(path, &aside) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         outcome => outcome?,

@@ -91,7 +91,7 @@ impl DiskStore {
         }
     }
 
-    /// Checks that enough of the disk stays free after a file of so many bytes.
+    /// Checks that enough of the disk stays free after a file of `bytes`.
     fn leaves_room(&self, open: &Open, bytes: u64) -> Result<(), DiskError> {
         let root = open.layout.root();
         // If the system does not tell, the write does.

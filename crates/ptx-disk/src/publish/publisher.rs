@@ -17,7 +17,7 @@ use crate::format::Header;
 use crate::format::layout::Layout;
 use crate::read::entry_file::{Found, Opened, read};
 use crate::statistics::Counters;
-use crate::storage::directories::make_room_for;
+use crate::storage::directories::create_parents_of;
 use crate::storage::{Storage, StorageFile, is_gone, write_full};
 use crate::upkeep::quarantine::quarantine;
 use crate::upkeep::totals::{Change, size_of, size_of_file};
@@ -73,7 +73,7 @@ impl Publisher<'_> {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     match self.compare(header, &target)? {
                         Standing::Stays(outcome) => return Ok(outcome),
-                        Standing::GivesWay(theirs, old) => {
+                        Standing::Replaced(theirs, old) => {
                             if self.replace(temporary, &target, &theirs).on("write", &target)? {
                                 self.changed(Change::Removed(old));
                                 self.changed(Change::Added(size));
@@ -86,7 +86,7 @@ impl Publisher<'_> {
                     }
                 }
                 Err(error) if is_gone(&error) => {
-                    make_room_for(self.storage, self.layout, &target)
+                    create_parents_of(self.storage, self.layout, &target)
                         .on("create a directory for", &target)?;
                     // The sweep takes a writer that slept for a dead one.
                     if self.storage.metadata(&temporary.path).is_err_and(|error| is_gone(&error)) {
@@ -116,12 +116,12 @@ impl Publisher<'_> {
                     Standing::Stays(Outcome::AlreadyThere)
                 } else if imported(&theirs.header) && !imported(ours) {
                     let old = size_of_file(theirs.bytes().len() as u64);
-                    Standing::GivesWay(opened, old)
+                    Standing::Replaced(opened, old)
                 } else {
                     Standing::Stays(Outcome::Conflicting { kept })
                 }
             }
-            Found::NotForUs => Standing::Stays(Outcome::KeptNewer),
+            Found::NotReadable => Standing::Stays(Outcome::KeptNewer),
             Found::Nothing => Standing::Gone,
             Found::Damaged(damage, found) => {
                 tracing::debug!(path = %target.display(), %damage, "quarantining a damaged entry");
@@ -219,7 +219,7 @@ impl Publisher<'_> {
             match outcome.as_ref().map_err(io::Error::kind) {
                 Err(ErrorKind::AlreadyExists) => path = self.layout.new_temporary(),
                 Err(ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                    make_room_for(self.storage, self.layout, &path)
+                    create_parents_of(self.storage, self.layout, &path)
                         .on("create a directory for", &path)?;
                 }
                 _ => break,
@@ -253,7 +253,7 @@ impl Publisher<'_> {
 enum Standing {
     Stays(Outcome),
     /// Open, so that no other file gets its number.
-    GivesWay(Opened, Size),
+    Replaced(Opened, Size),
     Gone,
 }
 

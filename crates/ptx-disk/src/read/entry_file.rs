@@ -24,7 +24,7 @@ pub(crate) enum Found {
     /// Nothing.
     Nothing,
     /// A file of a newer release, or one too large for this store's settings. It stays.
-    NotForUs,
+    NotReadable,
     /// A damaged file, with its metadata at the time of opening.
     Damaged(Damage, Metadata),
 }
@@ -77,9 +77,9 @@ pub(crate) fn read(
         return damaged(Damage::TooLarge);
     }
     if metadata.length > most_bytes.saturating_add(LONGEST_HEADER as u64) {
-        return Ok(Found::NotForUs);
+        return Ok(Found::NotReadable);
     }
-    let Ok(length) = usize::try_from(metadata.length) else { return Ok(Found::NotForUs) };
+    let Ok(length) = usize::try_from(metadata.length) else { return Ok(Found::NotReadable) };
     let mut bytes = vec![0; length];
     let count = match read_full(&*file, &mut bytes, 0) {
         Ok(count) => count,
@@ -91,7 +91,7 @@ pub(crate) fn read(
     bytes.truncate(count);
     match EntryFile::check(bytes, key, most_bytes) {
         Ok(stored) => Ok(Found::Whole(Box::new(stored), Opened { metadata, file })),
-        Err(Unreadable::Newer) => Ok(Found::NotForUs),
+        Err(Unreadable::Newer) => Ok(Found::NotReadable),
         Err(Unreadable::Damaged(damage)) => damaged(damage),
     }
 }

@@ -41,7 +41,7 @@ impl DiskStore {
         for key in self.keys()? {
             let (damage, metadata) = match self.read_stored(open, &key) {
                 Ok(Found::Nothing) => continue,
-                Ok(Found::NotForUs) => {
+                Ok(Found::NotReadable) => {
                     verified.left_alone += 1;
                     continue;
                 }

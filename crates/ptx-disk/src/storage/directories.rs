@@ -74,7 +74,7 @@ pub(crate) fn open_own_file(
             metadata => metadata,
         },
         Err(error) if is_gone(&error) => {
-            make_room_for(storage, layout, path)?;
+            create_parents_of(storage, layout, path)?;
             return storage.open_or_create_file(path);
         }
         // Directories and links cannot be opened.
@@ -89,7 +89,11 @@ pub(crate) fn open_own_file(
 
 /// Creates the directories above `path` that are missing, the store's own included. Quarantines
 /// what has the name of one and is none.
-pub(crate) fn make_room_for(storage: &dyn Storage, layout: &Layout, path: &Path) -> io::Result<()> {
+pub(crate) fn create_parents_of(
+    storage: &dyn Storage,
+    layout: &Layout,
+    path: &Path,
+) -> io::Result<()> {
     let root = layout.root();
     create_with_parents(storage, root)?;
     let between: Vec<&Path> = path

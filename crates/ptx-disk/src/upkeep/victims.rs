@@ -147,16 +147,17 @@ pub(crate) fn evict(
 ) -> Vec<(u8, Size)> {
     let (old, rest): (Vec<_>, Vec<_>) =
         candidates.into_iter().partition(|candidate| candidate.idle > age);
-    let mut leaving = least_worth(rest, budget);
-    leaving.truncate(most);
-    let gone = old.into_iter().chain(leaving);
-    gone.filter(|candidate| candidate.remove(storage))
+    let mut victims = choose_victims(rest, budget);
+    victims.truncate(most);
+    let removed = old.into_iter().chain(victims);
+    removed
+        .filter(|candidate| candidate.remove(storage))
         .map(|candidate| (candidate.directory, candidate.size))
         .collect()
 }
 
 /// The victims, worth least for their size first.
-fn least_worth(candidates: Vec<Candidate>, budget: Size) -> Vec<Candidate> {
+fn choose_victims(candidates: Vec<Candidate>, budget: Size) -> Vec<Candidate> {
     let total = sum_of(candidates.iter().map(|one| one.size));
     if total.fits(budget) {
         return Vec::new();
@@ -180,16 +181,16 @@ fn least_worth(candidates: Vec<Candidate>, budget: Size) -> Vec<Candidate> {
     let mut retainer = Retainer::new(Curve::SquareRoot);
     // It only fails for a worth that is no number. None is.
     let Ok(kept) = retainer.retain(&entries, budgets) else { return Vec::new() };
-    let mut stays = vec![false; candidates.len()];
+    let mut is_kept = vec![false; candidates.len()];
     for position in kept.entries {
-        if let Some(stays) = stays.get_mut(*position) {
-            *stays = true;
+        if let Some(is_kept) = is_kept.get_mut(*position) {
+            *is_kept = true;
         }
     }
-    let leaving = candidates.into_iter().zip(stays).filter(|(_, stays)| !stays);
-    let mut leaving: Vec<Candidate> = leaving.map(|(candidate, _)| candidate).collect();
+    let victims = candidates.into_iter().zip(is_kept).filter(|(_, is_kept)| !is_kept);
+    let mut victims: Vec<Candidate> = victims.map(|(candidate, _)| candidate).collect();
     #[expect(clippy::cast_precision_loss, reason = "an order by density needs few digits")]
     let density = |one: &Candidate| worth(one) / one.size.bytes.max(1) as f64;
-    leaving.sort_by(|a, b| density(a).total_cmp(&density(b)));
-    leaving
+    victims.sort_by(|a, b| density(a).total_cmp(&density(b)));
+    victims
 }

@@ -52,7 +52,7 @@ fn bytes_are_counted_in_blocks() {
 }
 
 #[test]
-fn what_is_dear_stays_and_what_is_cheap_goes() {
+fn expensive_entries_stay_and_cheap_ones_are_victims() {
     let storage = MemoryStorage::new();
     let budget = Size { entries: 200, ..Size::UNBOUNDED };
     let store = open_on(Arc::new(storage.clone()), budget);
@@ -125,7 +125,7 @@ fn what_nobody_uses_grows_old_and_what_is_used_does_not() {
 }
 
 #[test]
-fn what_nobody_uses_goes_in_time_without_a_trim() {
+fn writes_remove_what_nobody_uses_without_a_trim() {
     let storage = MemoryStorage::new();
     let store = open_on(Arc::new(storage.clone()), Size::UNBOUNDED);
     for number in [5, 256 + 5, 6] {
@@ -264,7 +264,7 @@ fn an_entry_that_is_used_or_replaced_while_a_trim_weighs_it_stays() {
 }
 
 #[test]
-fn the_entries_of_a_newer_release_are_not_the_first_to_go() {
+fn the_entries_of_a_newer_release_are_not_the_first_victims() {
     let storage = MemoryStorage::new();
     let store = open_on(Arc::new(storage.clone()), Size::UNBOUNDED);
     for number in 0..10 {

@@ -203,7 +203,7 @@ fn a_damaged_bundle_never_gives_wrong_text() {
 }
 
 #[test]
-fn verifying_finds_what_is_damaged_and_sets_it_aside() {
+fn verify_finds_damaged_entries_and_quarantines_them() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("store");
     let store = filled(&root, 0..10);

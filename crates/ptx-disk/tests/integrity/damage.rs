@@ -221,7 +221,7 @@ fn a_directory_in_the_place_of_an_entry_is_quarantined_though_quarantine_is_full
 }
 
 #[test]
-fn a_store_whose_directory_is_removed_while_it_is_open_goes_on() {
+fn a_store_works_on_after_its_directory_is_removed() {
     let (store, directory) = store();
     let _ = store.write(&key(1), &entry(1));
     fs::remove_dir_all(directory.path().join("store")).unwrap();
@@ -231,7 +231,7 @@ fn a_store_whose_directory_is_removed_while_it_is_open_goes_on() {
 }
 
 #[test]
-fn text_that_is_not_text_is_never_handed_out() {
+fn text_that_is_no_utf_8_is_never_loaded() {
     let (store, directory) = store_with(Compression::Off);
     let root = directory.path().join("store");
     let _ = store.write(&key(1), &entry(1));

@@ -25,7 +25,7 @@ fn fails_while(
 }
 
 #[test]
-fn a_full_disk_turns_writing_off_with_one_warning_and_reading_goes_on() {
+fn a_full_disk_turns_writing_off_with_one_warning_and_reading_stays_on() {
     let full = Arc::new(AtomicBool::new(false));
     let (storage, _) = fails_while(&full, Operation::WriteAt, 28);
     let (config, warnings) = config(Path::new("/store"));
@@ -113,7 +113,7 @@ fn one_unreadable_file_does_not_turn_reading_off_and_a_dead_medium_does() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_made_is_a_warning_and_not_an_error() {
+fn a_directory_that_cannot_be_created_is_a_warning_and_no_error() {
     let broken = Arc::new(AtomicBool::new(true));
     let (storage, _) = fails_while(&broken, Operation::CreateDirectory, 30);
     let (config, warnings) = config(Path::new("/home/nobody/.cache/ptx"));

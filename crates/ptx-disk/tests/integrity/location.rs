@@ -12,7 +12,7 @@ fn open(root: &Path, mode: Mode) -> Result<DiskStore, DiskError> {
 }
 
 #[test]
-fn missing_parents_are_made_and_backups_are_told_to_pass_by() {
+fn missing_parents_are_created_and_backups_are_told_to_skip_them() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("a/b/store");
     let _ = open(&root, Mode::ReadWrite).unwrap();

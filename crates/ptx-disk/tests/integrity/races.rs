@@ -59,7 +59,7 @@ fn an_imported_entry_that_is_stored_smaller_takes_no_local_one_away() {
 }
 
 #[test]
-fn an_entry_that_goes_while_it_is_replaced_is_written_again() {
+fn an_entry_that_is_removed_while_it_is_replaced_is_written_again() {
     let storage = MemoryStorage::new();
     let _ = store_on(storage.clone()).write(&key(1), &imported());
     let racing = meanwhile(&storage, &[Operation::Exchange], |memory| {
@@ -112,7 +112,7 @@ fn what_another_process_wrote_without_syncing_is_synced_for_one_who_asks() {
 }
 
 #[test]
-fn a_durable_store_survives_with_all_the_directories_that_were_made_for_it() {
+fn a_durable_store_survives_with_all_the_directories_that_were_created_for_it() {
     let storage = MemoryStorage::new();
     storage.create_directory(Path::new("/home")).unwrap();
     storage.sync_directory(Path::new("/")).unwrap();

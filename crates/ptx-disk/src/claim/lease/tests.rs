@@ -2,7 +2,7 @@ use super::*;
 use crate::storage::{FaultyStorage, MemoryStorage, Operation};
 use ptx_store::Kind;
 
-/// Long enough that a heart which beats is never taken for dead on a busy machine.
+/// Long enough that a busy machine never takes a living holder for dead.
 const LASTS: Duration = Duration::from_secs(1);
 
 struct Fixture {
@@ -38,7 +38,7 @@ impl Fixture {
 }
 
 #[test]
-fn one_holder_at_a_time_and_nothing_is_left() {
+fn one_holder_at_a_time_leaves_nothing() {
     let fixture = fixture();
     let held = fixture.attempt(&mut Watch::default());
     assert!(held.is_some());
@@ -49,7 +49,7 @@ fn one_holder_at_a_time_and_nothing_is_left() {
 }
 
 #[test]
-fn a_lease_whose_heart_beats_is_never_taken() {
+fn a_lease_that_its_holder_touches_is_never_taken() {
     let fixture = fixture();
     let held = fixture.attempt(&mut Watch::default());
     let (mut watch, start) = (Watch::default(), Instant::now());
@@ -64,7 +64,7 @@ fn a_lease_whose_heart_beats_is_never_taken() {
 fn the_lease_of_the_dead_is_taken_over() {
     let fixture = fixture();
     let path = fixture.layout.lease(&fixture.key);
-    make_room_for(&fixture.memory, &fixture.layout, &path).unwrap();
+    create_parents_of(&fixture.memory, &fixture.layout, &path).unwrap();
     drop(fixture.memory.create_file(&path).unwrap());
     let lease = fixture.attempt_until_held(&mut Watch::default());
     drop(lease);
@@ -105,7 +105,7 @@ fn a_holder_that_lost_its_lease_does_not_remove_the_next_one() {
 fn a_waiter_that_was_stopped_does_not_take_the_lease_of_a_holder_that_was_stopped_with_it() {
     let fixture = fixture();
     let path = fixture.layout.lease(&fixture.key);
-    make_room_for(&fixture.memory, &fixture.layout, &path).unwrap();
+    create_parents_of(&fixture.memory, &fixture.layout, &path).unwrap();
     drop(fixture.memory.create_file(&path).unwrap());
     let lasts = Duration::from_millis(30);
     let mut watch = Watch::default();

@@ -1,14 +1,14 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::storage::directories::make_room_for;
+use crate::storage::directories::create_parents_of;
 use crate::storage::{MemoryStorage, write_full};
 
 fn with_file(bytes: &[u8]) -> (MemoryStorage, Layout, PathBuf, Metadata) {
     let storage = MemoryStorage::new();
     let layout = Layout::new(PathBuf::from("/store"));
     let path = layout.root().join("file");
-    make_room_for(&storage, &layout, &path).unwrap();
+    create_parents_of(&storage, &layout, &path).unwrap();
     let damaged = write(&storage, &path, bytes);
     (storage, layout, path, damaged)
 }
@@ -20,7 +20,7 @@ fn write(storage: &MemoryStorage, path: &Path, bytes: &[u8]) -> Metadata {
 }
 
 #[test]
-fn a_damaged_file_goes_aside_with_its_bytes() {
+fn a_damaged_file_is_moved_with_its_bytes() {
     let (storage, layout, path, damaged) = with_file(b"damaged");
     assert!(quarantine(&storage, &layout, &path, &damaged).unwrap());
     let files = storage.files();
@@ -47,14 +47,14 @@ fn a_file_moved_by_mistake_comes_back() {
     write(&storage, &path, b"good");
     // What happens when the file is replaced between the look and the rename.
     let place = layout.quarantine(7);
-    make_room_for(&storage, &layout, &place).unwrap();
+    create_parents_of(&storage, &layout, &place).unwrap();
     storage.rename(&path, &place).unwrap();
     assert!(!stayed_the_same(&storage, &path, &place, &damaged));
     assert_eq!(storage.files()[&path], b"good");
 }
 
 #[test]
-fn what_is_set_aside_is_bounded() {
+fn quarantine_is_bounded() {
     let (storage, layout, path, _) = with_file(b"first");
     storage.remove_file(&path).unwrap();
     for _ in 0..1000 {
@@ -70,7 +70,7 @@ fn with_no_place_left_the_file_is_removed() {
     let (storage, layout, path, damaged) = with_file(b"damaged");
     for place in 0..QUARANTINE_PLACES {
         let place = layout.quarantine(place);
-        make_room_for(&storage, &layout, &place).unwrap();
+        create_parents_of(&storage, &layout, &place).unwrap();
         storage.create_directory(&place).unwrap();
     }
     assert!(quarantine(&storage, &layout, &path, &damaged).unwrap());
@@ -93,7 +93,7 @@ fn a_directory_takes_a_place_that_is_taken() {
     let (storage, layout, path, _) = with_file(b"damaged");
     for place in 0..QUARANTINE_PLACES {
         let place = layout.quarantine(place);
-        make_room_for(&storage, &layout, &place).unwrap();
+        create_parents_of(&storage, &layout, &place).unwrap();
         write(&storage, &place, b"damaged before");
     }
     storage.remove_file(&path).unwrap();

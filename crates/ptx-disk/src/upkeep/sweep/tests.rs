@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::claim::lock::{Attempt, try_claim};
 use crate::storage::MemoryStorage;
-use crate::storage::directories::make_room_for;
+use crate::storage::directories::create_parents_of;
 use ptx_store::{EntryKey, Kind};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -18,7 +18,7 @@ fn age(storage: &MemoryStorage, path: &Path, by: Duration) {
 }
 
 #[test]
-fn old_temporary_files_go_and_young_ones_stay() {
+fn old_temporary_files_are_removed_and_young_ones_stay() {
     let (storage, layout) = empty();
     let now = SystemTime::now();
     assert_eq!(
@@ -27,7 +27,7 @@ fn old_temporary_files_go_and_young_ones_stay() {
         "there is no directory yet"
     );
     let (old, young) = (layout.new_temporary(), layout.new_temporary());
-    make_room_for(&storage, &layout, &old).unwrap();
+    create_parents_of(&storage, &layout, &old).unwrap();
     age(&storage, &old, DAY * 2);
     age(&storage, &young, DAY / 2);
     age(&storage, &layout.temporary().join("from-the-future"), Duration::ZERO);
@@ -41,7 +41,7 @@ fn old_temporary_files_go_and_young_ones_stay() {
 fn a_file_that_a_wrong_clock_put_into_the_future_grows_old_from_now_on() {
     let (storage, layout) = empty();
     let path = layout.new_temporary();
-    make_room_for(&storage, &layout, &path).unwrap();
+    create_parents_of(&storage, &layout, &path).unwrap();
     let (now, file) = (SystemTime::now(), storage.create_file(&path).unwrap());
     file.set_modified(now + DAY * 3650).unwrap();
     assert_eq!(sweep_temporary(&storage, &layout, DAY, now).unwrap(), 0);

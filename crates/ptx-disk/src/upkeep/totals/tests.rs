@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::*;
-use crate::storage::directories::make_room_for;
+use crate::storage::directories::create_parents_of;
 use crate::storage::{FaultyStorage, MemoryStorage, Operation};
 
 const ONE: Size = Size { entries: 1, bytes: 4096 };
@@ -13,7 +13,7 @@ fn empty() -> (MemoryStorage, Layout) {
 
 fn add_file(storage: &MemoryStorage, layout: &Layout, directory: u8, name: &str, length: usize) {
     let path = layout.entries(directory).join(name);
-    make_room_for(storage, layout, &path).unwrap();
+    create_parents_of(storage, layout, &path).unwrap();
     let file = storage.create_file(&path).unwrap();
     write_full(&*file, &vec![0; length], 0).unwrap();
 }
