@@ -1,6 +1,6 @@
 //! Measures compression: `cargo run --release --example measure_compression -- PTX [CUBINS]`.
 //!
-//! PTX is a folder with the corpus's files, of which those are taken that the dictionary was not
+//! PTX is a directory with the corpus's files, of which those are taken that the dictionary was not
 //! trained on, and CUBINS one with what `ptxas` made of some. One line a way: how many times
 //! smaller, and megabytes of content a second both ways, one thread, the best of several rounds
 //! over all files. The store's own ways stand beside plain zstd.
@@ -18,16 +18,16 @@ const ROUNDS: usize = 5;
 const LEVELS: [i32; 9] = [-1, 1, 3, 5, 6, 7, 9, 12, 19];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folders: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
-    let texts = contents(folders.first().ok_or("give the folder of PTX files")?, "ptx")?;
+    let directories: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
+    let texts = contents(directories.first().ok_or("give the directory of PTX files")?, "ptx")?;
     let held_out: Vec<Vec<u8>> = texts.into_iter().skip(1).step_by(2).collect();
     title("texts held out", &held_out);
     for level in LEVELS {
         ours(&format!("with the dictionary, {level}"), &held_out, Kind::Ptx, level);
         theirs(&held_out, level)?;
     }
-    if let Some(folder) = folders.get(1) {
-        let cubins = contents(folder, "cubin")?;
+    if let Some(directory) = directories.get(1) {
+        let cubins = contents(directory, "cubin")?;
         title("cubins", &cubins);
         ours("LZ4", &cubins, Kind::Cubin, 1);
         for level in LEVELS {
@@ -38,8 +38,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The files with this extension, in the order of their names.
-fn contents(folder: &Path, extension: &str) -> io::Result<Vec<Vec<u8>>> {
-    let paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+fn contents(directory: &Path, extension: &str) -> io::Result<Vec<Vec<u8>>> {
+    let paths = fs::read_dir(directory)?.map(|entry| Ok(entry?.path()));
     let mut paths = paths.collect::<io::Result<Vec<PathBuf>>>()?;
     paths.retain(|path| path.extension().is_some_and(|found| found == extension));
     paths.sort();

@@ -1,5 +1,5 @@
 //! Trains the dictionary that the crate ships: `cargo run --release --example train_dictionary --
-//! FOLDER FILE`, where FOLDER holds PTX files and FILE is the dictionary to write.
+//! DIRECTORY FILE`, where DIRECTORY holds PTX files and FILE is the dictionary to write.
 //!
 //! Of the file names in order, those at even positions are trained on; the others are held out,
 //! so that what `examples/measure_compression.rs` says of them can be believed. The same files
@@ -14,10 +14,10 @@ const SIZE: usize = 112_640;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args_os().skip(1);
-    let (Some(folder), Some(file)) = (arguments.next(), arguments.next()) else {
-        return Err("give the folder of PTX files and the file to write".into());
+    let (Some(directory), Some(file)) = (arguments.next(), arguments.next()) else {
+        return Err("give the directory of PTX files and the file to write".into());
     };
-    let mut paths = fs::read_dir(folder)?
+    let mut paths = fs::read_dir(directory)?
         .map(|entry| Ok(entry?.path()))
         .collect::<Result<Vec<PathBuf>, std::io::Error>>()?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));

@@ -2,7 +2,7 @@
 """Reads a bundle of ptx-disk and prints what is in it.
 
 Written from FORMAT.md with nothing but Python's standard library. The contents go to files named
-by their keys in the folder named by a second argument.
+by their keys in the directory named by a second argument.
 """
 
 import hashlib

@@ -1,53 +1,55 @@
-//! What can go wrong, and what is wrong with a damaged file.
+//! What can go wrong, and what can be wrong with a stored file?
 
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::EntryKey;
+use ptx_store::EntryKey;
 
-/// Why the store could not be opened or could not do its work.
+/// Why a store could not be opened, or could not do its work.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiskError {
-    /// The file system refused something. The store goes on without it and tries again later.
-    #[error("cannot {operation} `{}`: {cause}", path.display())]
+    /// The file system refused an operation. The store works without it and retries later.
+    #[error("cannot {operation} `{}`", path.display())]
     Storage {
-        /// What was tried.
+        /// The operation.
         operation: &'static str,
-        /// On which file or folder.
+        /// The file or directory.
         path: PathBuf,
-        /// The system's word, which the message has: no `source`, so that nobody says it twice.
+        /// The system's error.
+        #[source]
         cause: Arc<io::Error>,
     },
     /// An earlier failure turned this part of the store off for a while.
     #[error(
-        "the store at `{}` is turned off for now after an earlier failure, and tries again by \
-         itself", root.display()
+        "the store at `{}` is off for a while after an earlier failure, and retries by itself", root.display()
     )]
     Degraded {
-        /// The store's folder.
+        /// The store's directory.
         root: PathBuf,
     },
-    /// Another process trims the store at this moment.
+    /// Another process is trimming the store.
     #[error(
-        "another process is trimming the store at `{}`: wait for it, or try again later",
+        "another process is trimming the store at `{}`: retry when it is done",
         root.display()
     )]
     Trimming {
-        /// The store's folder.
+        /// The store's directory.
         root: PathBuf,
     },
-    /// The store is off, read-only, or has no folder.
-    #[error("the store is off or read-only: set PTX_CACHE=rw, and PTX_CACHE_DIR to a folder")]
+    /// The store is off, read-only, or has no directory.
+    #[error("the store is off or read-only: set PTX_CACHE=rw, and PTX_CACHE_DIR to a directory")]
     NotWritable,
     /// Writing would leave others too little of the disk.
     #[error(
-        "only {available} bytes are free at `{}`, where {reserve} are left to others and {bytes} are \
+        "only {available} bytes are free at `{}`, where {reserve} stay free for others and {bytes} are \
          wanted: make room, or lower PTX_CACHE_FREE_BYTES", root.display()
     )]
     NoRoom {
-        /// The store's folder.
+        /// The store's directory.
         root: PathBuf,
         /// Free bytes.
         available: u64,
@@ -56,37 +58,37 @@ pub enum DiskError {
         /// What was to be written.
         bytes: u64,
     },
-    /// What should be the store's folder is a file.
-    #[error("the store's path `{}` is not a folder: name another path, or move the file away", path.display())]
-    NotAFolder {
+    /// The store's path is a file.
+    #[error("the store's path `{}` is not a directory: name another path, or move the file away", path.display())]
+    NotADirectory {
         /// The path.
         path: PathBuf,
     },
-    /// A file is no bundle that this release reads.
+    /// The file is no bundle that this release reads.
     #[error("`{}` is not a bundle, is damaged, or is of a newer release: export it again", path.display())]
     NotABundle {
         /// The file.
         path: PathBuf,
     },
-    /// Another user owns the store's folder, and could put code into it.
+    /// Another user owns the store's directory and can put code into it.
     #[error(
-        "the store's folder `{}` belongs to another user: name another folder, or allow sharing \
+        "the store's directory `{}` belongs to another user: name another directory, or allow sharing \
          if you trust everyone who can write there", path.display()
     )]
     OwnedByAnother {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
     },
-    /// Every user of the machine can write the store's folder, and could put code into it.
+    /// Every user of the machine can write the store's directory and put code into it.
     #[error(
-        "every user can write the store's folder `{}`: take that right away (chmod o-w), name \
-         another folder, or allow sharing if you trust everyone", path.display()
+        "every user can write the store's directory `{}`: remove that right (chmod o-w), name \
+         another directory, or allow sharing if you trust everyone", path.display()
     )]
     WritableByAll {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
     },
-    /// A setting has a value that cannot be used.
+    /// A setting has an invalid value.
     #[error("the setting {name}=`{value}` cannot be used: {expected}")]
     BadSetting {
         /// The variable or field.
@@ -110,18 +112,21 @@ pub enum DiskError {
         most: u64,
     },
     /// An entry's attributes are more or longer than the format allows.
-    #[error("the attributes of {key} do not fit into a header; give fewer or shorter ones")]
+    #[error("the attributes of {key} do not fit into a header: give fewer or shorter ones")]
     AttributesTooLong {
         /// The entry's key.
         key: EntryKey,
     },
-    /// A cubin was to be kept under the key of a PTX text, or the reverse.
-    #[error("{key} is a key for {} and cannot name {found}", key.kind())]
-    WrongKind {
-        /// The key.
+    /// An entry of a bundle is damaged. An entry of a store is quarantined instead.
+    #[error("the entry of {key} in `{}` cannot be used: export the bundle again", path.display())]
+    Damaged {
+        /// The bundle.
+        path: PathBuf,
+        /// The entry's key.
         key: EntryKey,
-        /// What the payload is.
-        found: crate::Kind,
+        /// What is wrong with it.
+        #[source]
+        damage: Damage,
     },
 }
 
@@ -131,7 +136,22 @@ impl DiskError {
     }
 }
 
-/// Says on which path an operation failed.
+/// Shows an error and its sources in one line, for a warning that nobody asks for its sources.
+pub(crate) struct WithSources<'a>(pub(crate) &'a dyn Error);
+
+impl fmt::Display for WithSources<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut source = self.0.source();
+        while let Some(error) = source {
+            write!(f, ": {error}")?;
+            source = error.source();
+        }
+        Ok(())
+    }
+}
+
+/// Adds the operation and the path to an error.
 pub(crate) trait OnPath<T> {
     fn on(self, operation: &'static str, path: &Path) -> Result<T, DiskError>;
 }
@@ -142,15 +162,15 @@ impl<T> OnPath<T> for io::Result<T> {
     }
 }
 
-/// What is wrong with a stored file. It is set aside, and the artifact is made anew.
+/// What is wrong with a stored file. The file is quarantined, and the artifact is computed again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Damage {
-    /// A link, a folder, a pipe or something else stands where the file should be.
+    /// A link, a directory, a pipe or the like has the file's name.
     #[error("it is not a regular file")]
     NotAFile,
     /// It does not begin as an entry does.
-    #[error("it is not an entry of a store")]
+    #[error("it is no entry of a store")]
     NotAnEntry,
     /// It ends too early.
     #[error("it is cut short")]
@@ -158,7 +178,7 @@ pub enum Damage {
     /// Its payload has another length than its header says.
     #[error("its length is not what its header says")]
     Length,
-    /// Its header does not fit its digest, or says what no release writes.
+    /// Its header does not match its digest, or has values that no release writes.
     #[error("its header is damaged")]
     Header,
     /// It is larger than this store reads.
@@ -167,16 +187,16 @@ pub enum Damage {
     /// It is the entry of another key.
     #[error("it belongs to another key")]
     WrongKey,
-    /// Its stored bytes do not fit their digest.
+    /// Its stored bytes do not match their digest.
     #[error("its payload is damaged")]
     Payload,
     /// Its stored bytes do not decode to what the header says.
     #[error("its payload does not decode")]
     Decoding,
-    /// It should be PTX text and is not UTF-8.
+    /// It is no UTF-8, which PTX text must be.
     #[error("its text is not UTF-8")]
     NotText,
-    /// The medium does not give its bytes back.
+    /// The medium cannot read its bytes.
     #[error("the medium cannot read it")]
     Medium,
 }

@@ -2,100 +2,102 @@
 //!
 //! A [`DiskStore`] keeps PTX text under [`PtxKey`](ptx_key::PtxKey)s and cubins under
 //! [`ModuleKey`](ptx_key::ModuleKey)s, one artifact a file, so that the second run of anything
-//! starts warm. Any number of processes use one folder at once.
+//! starts warm. Any number of processes use one directory at once.
 //!
 //! ```
-//! use std::time::Duration;
-//! use ptx_disk::{Claim, Config, DiskStore, Entry};
+//! use ptx_disk::{Artifact, Claim, Config, DiskStore, PtxArtifact, Store, StoreError};
 //! # use ptx_key::{Digest, PtxKey};
-//! # let folder = tempfile::tempdir()?;
-//! # let root = folder.path().join("store");
+//! # let directory = tempfile::tempdir()?;
+//! # let root = directory.path().join("store");
 //! # let key = PtxKey::from_bytes(*Digest::of_bytes(b"saxpy").as_bytes());
 //!
-//! let store = DiskStore::open(Config::new(root))?;
-//! let entry = match store.load(key).hit() {
-//!     Some(entry) => entry,
-//!     // Others who want the same artifact wait for this claim.
-//!     None => match store.claim(key) {
-//!         Claim::Published(entry) => entry,
-//!         _held_or_not => {
-//!             let entry = Entry::ptx(".version 8.0\n.target sm_90\n", Duration::from_millis(12));
-//!             let _ = store.store(key, &entry);
-//!             entry
-//!         }
-//!     },
-//! };
-//! assert_eq!(store.load(key).hit().map(|found| found.payload), Some(entry.payload));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! /// Compiles the kernel. Only the first run of the program does.
+//! fn lower() -> PtxArtifact {
+//!     Artifact::from(".version 8.0\n.target sm_90\n")
+//! }
+//!
+//! fn get(store: &dyn Store<PtxKey>, key: &PtxKey) -> Result<PtxArtifact, StoreError> {
+//!     if let Some(found) = store.load(key)? {
+//!         return Ok(found);
+//!     }
+//!     // Other threads and processes that need the artifact wait until `_guard` is dropped.
+//!     let _guard = match store.claim(key)? {
+//!         Claim::Published(found) => return Ok(found),
+//!         Claim::Held(guard) => Some(guard),
+//!         Claim::NotCoordinated => None,
+//!     };
+//!     let artifact = lower();
+//!     store.store(key, &artifact)?;
+//!     Ok(artifact)
+//! }
+//!
+//! let store = DiskStore::open(Config::new(&root))?;
+//! let first = get(&store, &key)?;
+//! // The next process finds it.
+//! let next = DiskStore::open(Config::new(&root))?;
+//! assert_eq!(next.load(&key)?.map(|found| found.payload), Some(first.payload));
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! ```
+//!
+//! A cache in memory does the same with any [`Store`]: give it the store as a tier. One `DiskStore`
+//! is a tier of texts and a tier of cubins.
 //!
 //! # What it promises
 //!
-//! * What is handed out is what was stored, byte for byte, under that key. A file that is damaged
-//!   in any way is set aside, counted, and a miss.
-//! * No caller fails for what the file system does. A full disk or a read-only home turns writing
-//!   off with one warning ([`Warning`]), and on again when it works.
+//! * A load gives what was stored under that key, byte for byte. A damaged file is quarantined,
+//!   counted, and a miss.
+//! * A full disk or a read-only home fails no program. Writing turns off with one [`Warning`], and
+//!   on again when it works.
 //! * A process may be killed, and the power cut, within any operation.
-//! * One process at a time makes an artifact; the others wait for it, for a bounded time, and take
-//!   over when it dies.
+//! * One process at a time computes an artifact. The others wait for a bounded time. When it dies,
+//!   one of them takes over.
 //! * A load names one file, takes no lock and lists nothing.
 //!
 //! # What it does not do
 //!
-//! It keeps nothing in memory (that is `ptx-cache`), sends nothing over a network, and does not
-//! prove who wrote an entry: whoever can write the folder is trusted, so it is private to its user
-//! unless told otherwise. It asks for no sync unless told to ([`Durability`]), since what a power
-//! cut takes can be made anew.
+//! It keeps nothing in memory (that is `ptx-cache`) and sends nothing over a network. It does not
+//! prove who wrote an entry: it trusts everyone who can write the directory, so the directory is
+//! private to its user unless [`Config::shared`] is set. It syncs nothing unless [`Durability`]
+//! asks for it, since what a power cut takes can be computed again.
 //!
-//! `FORMAT.md` beside this crate is the specification of the folder, with readers in Python.
+//! `FORMAT.md` beside this crate specifies the directory. Readers in Python stand beside it.
 //!
 //! # Dependencies
 //!
-//! `ptx-key` gives keys and digests. `zstd` compresses texts and
-//! `lz4` cubins, `rustix` says what the standard library
-//! has no word for (opening without following links, renaming without replacing, the kind of a
-//! file system), `etcetera` knows the platform's folder for caches, `fastrand` makes names for
-//! temporary files, `ptx-eviction` chooses what stays within the bounds, `tracing` takes warnings,
-//! `thiserror` derives the error types. With the feature `cache` the store is a tier of `ptx-cache`, for
-//! texts and for cubins.
+//! `ptx-store` has what a store keeps and must do. `ptx-key` gives keys and digests. `ptx-eviction`
+//! chooses the victims of a trim. `zstd` compresses texts and `lz4` cubins. `rustix` opens without
+//! following links, renames without replacing, and names file systems. `etcetera` knows the
+//! platform's directory for caches. `fastrand` names temporary files. `tracing` takes warnings.
+//! `thiserror` derives the error types.
 
 mod bundle;
 mod claim;
-mod compression;
 mod config;
-mod counters;
-#[cfg(feature = "cache")]
-mod cubin_tier;
-mod degradation;
-mod entry;
 mod error;
-mod folders;
 pub mod format;
-mod layers;
-mod layout;
-mod lease;
-mod location;
-mod outcome;
 mod publish;
-mod quarantine;
 mod read;
-mod settings;
+mod statistics;
 pub mod storage;
 mod store;
-mod sweep;
-#[cfg(feature = "cache")]
-mod tier;
-mod totals;
-mod trim;
+mod upkeep;
 
-pub use bundle::{Bundle, Index, MOST_ENTRIES};
-pub use compression::Compression;
-pub use config::{Config, Warning, WarningHook};
-pub use counters::Statistics;
-pub use entry::{Attributes, Entry, EntryKey, Kind, Payload};
+pub use bundle::{Bundle, Imported, Index, MOST_ENTRIES};
+#[cfg(any(test, feature = "testing"))]
+pub use config::Times;
+pub use config::{Config, Location, Mode, Warning, WarningHook};
 pub use error::{Damage, DiskError};
-pub use location::{Location, Mode};
-pub use outcome::{Claim, ClaimGuard, Load, Stored};
+pub use format::compression::Compression;
+pub use ptx_store::{
+    Artifact, Attributes, Claim, CubinArtifact, EntryKey, Kind, Payload, PtxArtifact, Size, Store,
+    StoreError, Stored,
+};
 pub use publish::Durability;
-pub use store::{DiskStore, Imported, Recompressed, Verified};
-pub use trim::{Bounds, Trimmed};
+pub use read::Verified;
+pub use statistics::Statistics;
+pub use store::DiskStore;
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

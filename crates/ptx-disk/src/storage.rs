@@ -1,10 +1,13 @@
-//! Everything the store asks of a file system, behind one trait.
+//! What does a store need from a file system?
 //!
-//! Nothing else in this crate reads or writes a file. [`OsStorage`] is the real thing,
-//! [`MemoryStorage`] keeps what is live apart from what would survive a power cut, and
-//! [`FaultyStorage`] makes chosen operations of another storage fail.
+//! Nothing else in this crate reads or writes a file. [`OsStorage`] is the
+//! machine's file system. With the feature `testing`, `MemoryStorage` keeps what is live apart from
+//! what would survive a power cut, and `FaultyStorage` fails chosen operations of another storage.
 
+pub(crate) mod directories;
+#[cfg(any(test, feature = "testing"))]
 mod faulty;
+#[cfg(any(test, feature = "testing"))]
 mod memory;
 mod os;
 
@@ -14,163 +17,96 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+#[cfg(any(test, feature = "testing"))]
 pub use faulty::{FaultyStorage, Operation};
+#[cfg(any(test, feature = "testing"))]
 pub use memory::{MemoryStorage, Survival};
 pub use os::OsStorage;
 pub(crate) use os::is_medium_error;
 
-/// Files and folders by path. Paths are absolute, or at least mean the same in every call.
+/// Files and directories by path. A path means the same in every call.
 ///
-/// An error carries the [`io::ErrorKind`] that the standard library gives it on a real system:
-/// the store acts on `NotFound`, `AlreadyExists` and `Unsupported`, and treats every other one as
-/// the medium's failure.
+/// Every method can fail. The error has the [`io::ErrorKind`] that the standard library gives it on
+/// a real system. The store acts on `NotFound`, `AlreadyExists` and `Unsupported`, and takes every
+/// other one for a failure of the medium.
+#[expect(clippy::missing_errors_doc, reason = "every method can fail, as `Storage` says")]
 pub trait Storage: fmt::Debug + Send + Sync + 'static {
-    /// Makes one folder. Its parent must be there; `AlreadyExists` when anything has the name.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    fn create_folder(&self, path: &Path) -> io::Result<()>;
+    /// Creates one directory in a directory that exists. `AlreadyExists` if anything has the name.
+    fn create_directory(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes a new file and opens it for writing; `AlreadyExists` when anything has the name.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
+    /// Creates a new file and opens it for writing. `AlreadyExists` if anything has the name.
     fn create_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>>;
 
-    /// Opens what has this name for reading, without following a link in the last place and
-    /// without blocking on what is not a regular file. The caller must look at the metadata of
-    /// what it got.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
+    /// Opens what has this name for reading. Does not follow a link in the last place, and does not
+    /// block on what is no regular file. The caller must check the metadata of what it got.
     fn open_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>>;
 
-    /// Opens a file for reading and writing, and makes it where there is none. What it holds
-    /// stays. Does not follow a link in the last place.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
+    /// Opens a file for reading and writing, and creates it if there is none. Its bytes stay. Does
+    /// not follow a link in the last place.
     fn open_or_create_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>>;
 
-    /// What has this name. Does not follow a link in the last place.
-    ///
-    /// # Errors
-    ///
-    /// What the system says; `NotFound` where there is nothing.
+    /// The metadata of what has this name. Does not follow a link in the last place.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
 
-    /// Gives what is named `from` the name `to`, in one step, over whatever file has that name.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
+    /// Renames a file or directory in one step, replacing a file.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Gives a file the name `to`, in one step; `AlreadyExists` when anything has that name.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
+    /// Renames a file in one step. `AlreadyExists` if anything has the new name.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Gives two files each other's names, in one step.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where the file system has no such step; otherwise what the system says.
+    /// Exchanges the names of two files in one step. `Unsupported` if the file system cannot.
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()>;
 
-    /// Takes a file's name away. Those who have it open go on reading it.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
+    /// Removes a file's name. Those who have the file open can still read it.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
 
-    /// The names in a folder, in no order. Sweeping and trimming list; reading never does.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>>;
+    /// Lists the names in a directory, in any order. Sweeps and trims list. Loads never do.
+    fn list(&self, directory: &Path) -> io::Result<Vec<OsString>>;
 
-    /// Makes the names in a folder survive a power cut.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+    /// Syncs the names in a directory, so that they survive a power cut.
+    fn sync_directory(&self, directory: &Path) -> io::Result<()>;
 
-    /// What is known of the file system that holds a folder.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    fn file_system(&self, folder: &Path) -> io::Result<FileSystem>;
+    /// Describes the file system of a directory.
+    fn file_system(&self, directory: &Path) -> io::Result<FileSystem>;
 }
 
-/// An open file. Reads and writes name their place, so that threads can share one.
+/// An open file. Reads and writes take an offset, so that threads can share one.
+#[expect(clippy::missing_errors_doc, reason = "every method can fail, as `Storage` says")]
 pub trait StorageFile: Send + Sync {
-    /// What this file is, whatever has its name by now.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
+    /// The metadata of this file, whatever has its name by now.
     fn metadata(&self) -> io::Result<Metadata>;
 
-    /// Reads bytes from `offset` on; how many, 0 at the end.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
+    /// Reads bytes from `offset` on. Returns how many, 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes bytes from `offset` on; how many.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
+    /// Writes bytes from `offset` on. Returns how many.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
-    /// Makes the file's bytes survive a power cut; with `everything` its metadata too.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
+    /// Syncs the file's bytes, and with `everything` its metadata, so that they survive a power
+    /// cut.
     fn sync(&self, everything: bool) -> io::Result<()>;
 
     /// Sets the time of last change.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
     fn set_modified(&self, time: SystemTime) -> io::Result<()>;
 
-    /// Locks the file against every other opening of it, in this process and in others; whether
-    /// that worked. The lock goes when this opening is closed, also by the death of the process.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` where the file system has no locks; otherwise what the system says.
+    /// Locks the file against every other opening, in this process and in others. Returns false if
+    /// another has the lock. Closing this opening releases it, and so does the death of the
+    /// process. `Unsupported` if the file system has no locks.
     fn try_lock(&self) -> io::Result<bool>;
 }
 
-/// What a name stands for.
+/// What has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
     File,
-    /// A folder.
-    Folder,
+    /// A directory.
+    Directory,
     /// A link, a pipe, a socket, a device.
     Other,
 }
 
-/// What the file system says of a file.
+/// Metadata of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
     /// What it is.
@@ -179,29 +115,28 @@ pub struct Metadata {
     pub length: u64,
     /// When its bytes last changed.
     pub modified: SystemTime,
-    /// Which file it is, so that a name can be checked to still mean the same file.
+    /// Which file it is. A name that still means it has the same identity.
     pub identity: FileIdentity,
     /// Who may write it.
     pub access: Access,
 }
 
 impl Metadata {
-    /// Whether this is the file that `seen` was, and nobody changed it since. Systems give the
-    /// number of a file that is gone to the next one, so the number alone does not tell.
+    /// Returns true if this is the file `seen`, unchanged. Systems give the number of a removed
+    /// file to the next one, so the number alone does not tell.
     pub(crate) fn is_still(&self, seen: &Self) -> bool {
         let facts = |file: &Self| (file.length, file.modified);
         let same = self.identity == seen.identity && self.kind == seen.kind;
-        same && (self.kind == FileKind::Folder || facts(self) == facts(seen))
+        same && (self.kind == FileKind::Directory || facts(self) == facts(seen))
     }
 
-    /// Whether a clock that was wrong gave it its time of last change.
+    /// Returns true if a wrong clock gave the file its time.
     pub(crate) fn is_ahead_of(&self, now: SystemTime) -> bool {
         self.modified.duration_since(now).is_ok_and(|ahead| ahead > LIKELY_SKEW)
     }
 }
 
-/// Device and inode. Where the system tells neither, two equal values mean that nothing
-/// contradicts that the files are the same.
+/// Device and inode. If the system has neither, two equal values say nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileIdentity {
     /// The device.
@@ -219,21 +154,21 @@ pub struct Access {
     pub writable_by_all: bool,
 }
 
-/// What is known of a file system.
+/// A file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystem {
-    /// Free bytes that this user may take; `u64::MAX` where the system does not tell.
+    /// Free bytes for this user, or `u64::MAX` if the system does not tell.
     pub available: u64,
-    /// Its size in bytes; `u64::MAX` where the system does not tell.
+    /// Its size in bytes, or `u64::MAX` if the system does not tell.
     pub total: u64,
-    /// The kind of network file system, where it is one that this crate knows.
+    /// The network file system, if it is one that this crate knows.
     pub network: Option<&'static str>,
 }
 
-/// How far ahead a time of last change may be before the clock that gave it counts as wrong.
+/// The most that a correct clock is ahead.
 const LIKELY_SKEW: Duration = Duration::from_secs(60 * 60);
 
-/// Gives a file from the future the present time, if that can be; what it is then.
+/// Gives a file from the future the present time, if possible. Returns its metadata.
 pub(crate) fn restart_clock(file: &dyn StorageFile, seen: Metadata, now: SystemTime) -> Metadata {
     if !seen.is_ahead_of(now) {
         return seen;
@@ -241,8 +176,8 @@ pub(crate) fn restart_clock(file: &dyn StorageFile, seen: Metadata, now: SystemT
     file.set_modified(now).and_then(|()| file.metadata()).unwrap_or(seen)
 }
 
-/// Fills `buffer` from `offset` on, in as many reads as the system makes of it; how many bytes
-/// there were, fewer only at the end of the file.
+/// Fills `buffer` from `offset` on, in as many reads as it takes. Returns the number of bytes,
+/// fewer only at the end of the file.
 pub(crate) fn read_full(
     file: &dyn StorageFile,
     buffer: &mut [u8],
@@ -260,7 +195,7 @@ pub(crate) fn read_full(
     Ok(done.min(buffer.len()))
 }
 
-/// Writes all of `bytes` from `offset` on, in as many writes as the system makes of it.
+/// Writes all of `bytes` from `offset` on, in as many writes as it takes.
 pub(crate) fn write_full(file: &dyn StorageFile, bytes: &[u8], offset: u64) -> io::Result<()> {
     let mut done = 0;
     while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
@@ -274,14 +209,30 @@ pub(crate) fn write_full(file: &dyn StorageFile, bytes: &[u8], offset: u64) -> i
     Ok(())
 }
 
-/// Whether nothing has the name: nothing is there, or a file stands where a folder above should be.
+/// Returns true if nothing has the name, or if a file has the name of a directory above.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The names in a folder; none where there is no such folder.
-pub(crate) fn names_in(storage: &dyn Storage, folder: &Path) -> io::Result<Vec<OsString>> {
-    match storage.list(folder) {
+/// Creates a directory and those above it that are missing.
+pub(crate) fn create_with_parents(storage: &dyn Storage, directory: &Path) -> io::Result<()> {
+    match storage.create_directory(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let parent = directory.parent().ok_or(error)?;
+            create_with_parents(storage, parent)?;
+            match storage.create_directory(directory) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                outcome => outcome,
+            }
+        }
+        outcome => outcome,
+    }
+}
+
+/// Lists the names in a directory. Returns none if there is no such directory.
+pub(crate) fn names_in(storage: &dyn Storage, directory: &Path) -> io::Result<Vec<OsString>> {
+    match storage.list(directory) {
         Err(error) if is_gone(&error) => Ok(Vec::new()),
         names => names,
     }

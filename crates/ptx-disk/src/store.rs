@@ -1,14 +1,7 @@
-//! The store: every operation, with what it counts and when it gives up.
+//! What does a store do, and what does it count?
 
-mod claim;
 mod failure;
-mod inventory;
-mod recompress;
-mod trim;
-mod write;
-
-pub use inventory::{Imported, Verified};
-pub use recompress::Recompressed;
+mod gate;
 
 use std::fmt;
 use std::path::Path;
@@ -16,52 +9,54 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::config::{Config, Warning};
-use crate::counters::{Counters, Statistics};
-use crate::degradation::Gate;
-use crate::error::OnPath as _;
-use crate::folders::prepare_root;
-use crate::layers::Layer;
-use crate::layout::Layout;
-use crate::read::{Found, Opened, read};
-use crate::storage::{OsStorage, Storage, is_gone};
-use crate::totals::{Change, Total, record};
-use crate::{DiskError, Durability, EntryKey, Load, Mode};
+use ptx_store::{Artifact, ArtifactKey, Claim, EntryKey, Store, StoreError, Stored};
 
-/// Failures in a row that leave reading on: one file that cannot be read says little about the
-/// others, while a failed write says that the next will fail as well.
+use crate::config::{Config, Warning};
+use crate::error::OnPath as _;
+use crate::format::layout::{Layout, directory_of};
+use crate::read::entry_file::{Found, Opened, read};
+use crate::read::layer::Layer;
+use crate::statistics::{Counters, Statistics};
+use crate::storage::directories::prepare_root;
+use crate::storage::{OsStorage, Storage, is_gone};
+use crate::upkeep::totals::{Change, record, size_of};
+use crate::{DiskError, Durability, Mode};
+use gate::Gate;
+
+/// Failures in a row that leave reading on. A file that cannot be read says little about the
+/// others, while a failed write predicts that the next fails too.
 const TOLERATED_READ_FAILURES: u32 = 2;
-/// Attempts to record what waits when a store is closed, each of about two milliseconds.
+/// Attempts to record pending changes when a store closes. Each takes about two milliseconds.
 const LAST_ATTEMPTS: u32 = 20;
-/// The time between two notes that an entry is in use.
+/// The shortest time between two notes that an entry is in use.
 const USE_NOTED_EVERY: Duration = Duration::from_secs(60 * 60);
 
-/// A folder of entries that many processes share.
+/// A directory of entries that many processes share.
 ///
-/// Every method may be called from any thread and from any number of processes at once. None
-/// fails for what the file system does, except where a caller asks what became of its request.
+/// Any thread and any number of processes may call every method at once. Load, store, remove and
+/// claim are methods of [`Store`].
 pub struct DiskStore {
-    /// `None` where nothing is kept.
-    open: Option<Open>,
-    layers: Vec<Layer>,
-    config: Config,
-    counters: Counters,
+    /// `None` if the store keeps nothing.
+    pub(crate) open: Option<Open>,
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) config: Config,
+    pub(crate) counters: Counters,
 }
 
-struct Open {
-    storage: Arc<dyn Storage>,
-    layout: Layout,
-    reading: Gate,
-    writing: Gate,
-    writes: AtomicU64,
-    /// The file system has no locks, as far as this store has seen.
-    lockless: AtomicBool,
-    /// Changes to the totals that wait for the next write, since another process had the lock.
-    pending: Mutex<Vec<(u8, Change)>>,
+pub(crate) struct Open {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) layout: Layout,
+    pub(crate) reading: Gate,
+    pub(crate) writing: Gate,
+    pub(crate) writes: AtomicU64,
+    /// True once a lock showed that the file system has none.
+    pub(crate) lockless: AtomicBool,
+    /// Changes to the totals that wait for the next write, because another process held the lock.
+    pub(crate) pending: Mutex<Vec<(u8, Change)>>,
 }
 
 impl Open {
-    fn pending(&self) -> MutexGuard<'_, Vec<(u8, Change)>> {
+    pub(crate) fn pending(&self) -> MutexGuard<'_, Vec<(u8, Change)>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -69,7 +64,7 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         let pending = self.pending.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // What cannot be recorded now is counted when its folder is trimmed.
+        // A trim counts the directory, and with it what cannot be recorded now.
         let _ = (0..LAST_ATTEMPTS)
             .take_while(|_| !pending.is_empty())
             .find(|_| !matches!(record(&*self.storage, &self.layout, pending), Ok(None)));
@@ -77,26 +72,26 @@ impl Drop for Open {
 }
 
 impl DiskStore {
-    /// Opens a store on the machine's file system. Nothing is listed or read; a folder that is
-    /// missing is made.
+    /// Opens a store on the machine's file system. Lists and reads nothing, and creates the
+    /// directory if it is missing.
     ///
     /// # Errors
     ///
-    /// [`DiskError::NotAFolder`], [`DiskError::OwnedByAnother`], [`DiskError::WritableByAll`]
-    /// where the folder must not be used, and [`DiskError::BadSetting`] for a relative path. A
-    /// folder that cannot be made or reached is no error: the store warns, keeps nothing, and
-    /// tries again later.
+    /// [`DiskError::NotADirectory`], [`DiskError::OwnedByAnother`] or [`DiskError::WritableByAll`]
+    /// if the directory must not be used, and [`DiskError::BadSetting`] for a relative path. A
+    /// directory that cannot be created or reached is no error: the store warns, keeps nothing, and
+    /// retries later.
     pub fn open(config: Config) -> Result<Self, DiskError> {
         let storage = if config.shared { OsStorage::for_group() } else { OsStorage::new() };
         let mut config = config;
         for layer in &mut config.layers {
-            // The path is the caller's. One that leads nowhere is said when it is opened.
+            // The path is the caller's. Opening the layer reports one that leads nowhere.
             *layer = std::fs::canonicalize(&*layer).unwrap_or_else(|_| layer.clone());
         }
         Self::open_on(Arc::new(storage), config)
     }
 
-    /// Opens a store on some other storage.
+    /// Opens a store on another storage.
     ///
     /// # Errors
     ///
@@ -129,8 +124,8 @@ impl DiskStore {
         let open = Open {
             storage,
             layout: Layout::new(root.clone()),
-            reading: Gate::new(TOLERATED_READ_FAILURES, config.first_pause),
-            writing: Gate::new(0, config.first_pause),
+            reading: Gate::new(TOLERATED_READ_FAILURES, config.times().first_pause),
+            writing: Gate::new(0, config.times().first_pause),
             writes: AtomicU64::new(0),
             lockless: AtomicBool::new(false),
             pending: Mutex::default(),
@@ -138,9 +133,10 @@ impl DiskStore {
         let create = config.mode == Mode::ReadWrite;
         let prepared = prepare_root(&*open.storage, &open.layout, create, config.shared);
         if create && config.durability == Durability::Full {
-            // The folders above may be as new as the store. Those of others were there before.
+            // The directories above may be as new as the store. Other users' directories existed
+            // before.
             for above in root.ancestors().skip(1) {
-                let _ = open.storage.sync_folder(above);
+                let _ = open.storage.sync_directory(above);
             }
         }
         if let Ok(facts) = open.storage.file_system(&root)
@@ -156,94 +152,90 @@ impl DiskStore {
         Ok(store)
     }
 
-    /// The entry of `key`, from the store's own folder or else from a layer. Takes no lock; writes
-    /// nothing unless the file is damaged, except for a new time of last change once an hour.
-    pub fn load(&self, key: impl Into<EntryKey>) -> Load {
-        let key = key.into();
-        let loaded = match &self.open {
-            Some(open) => self.load_open(open, &key),
-            None => Load::Miss,
+    /// Loads the artifact of `key` from the store's own directory, or else from a layer.
+    fn load_any<K: ArtifactKey>(&self, key: &K) -> Result<Option<Artifact<K::Payload>>, DiskError> {
+        let own = match &self.open {
+            Some(open) => self.load_own(open, key),
+            None => Ok(None),
         };
-        let most_bytes = self.config.most_entry_bytes;
-        let below = || self.layers.iter().find_map(|layer| layer.load(&key, most_bytes));
-        if let Load::Hit(_) = loaded {
+        if let Ok(Some(_)) = own {
             self.counters.hits.add();
-        } else if let Some(entry) = below() {
+            return own;
+        }
+        let most_bytes = self.config.most_entry_bytes;
+        let below = self.layers.iter().find_map(|layer| layer.load(key, most_bytes));
+        if below.is_some() {
             self.counters.hits.add();
             self.counters.layer_hits.add();
-            return Load::Hit(entry);
-        } else {
-            self.counters.misses.add();
+            return Ok(below);
         }
-        loaded
+        self.counters.misses.add();
+        own
     }
 
-    fn load_open(&self, open: &Open, key: &EntryKey) -> Load {
+    pub(crate) fn load_own<K: ArtifactKey>(
+        &self,
+        open: &Open,
+        key: &K,
+    ) -> Result<Option<Artifact<K::Payload>>, DiskError> {
         if !open.reading.permits(Instant::now) {
             self.counters.refused.add();
-            return Load::Miss;
+            return Ok(None);
         }
-        let path = open.layout.entry(key);
-        let found = match read(&*open.storage, &path, key, self.config.most_entry_bytes) {
-            Ok(found) => found,
-            Err(error) => return Load::Failed(self.read_failed(open, error)),
-        };
+        let key: EntryKey = (*key).into();
+        let path = open.layout.entry(&key);
+        let found = read(&*open.storage, &path, &key, self.config.most_entry_bytes);
+        let found = found.map_err(|error| self.read_failed(open, error))?;
         open.reading.succeeded();
         let (damage, metadata) = match found {
-            Found::Nothing => return Load::Miss,
+            Found::Nothing => return Ok(None),
             Found::Damaged(damage, metadata) => (damage, metadata),
-            Found::NotForUs => {
+            Found::NotReadable => {
                 self.counters.left_alone.add();
-                return Load::Miss;
+                return Ok(None);
             }
-            Found::Whole(stored, opened) => match stored.entry() {
-                Ok(Some(entry)) => {
+            Found::Whole(stored, opened) => match stored.artifact::<K>() {
+                Ok(Some(artifact)) => {
                     self.note_use(&opened);
-                    return Load::Hit(entry);
+                    return Ok(Some(artifact));
                 }
                 Ok(None) => {
                     self.counters.left_alone.add();
-                    return Load::Miss;
+                    return Ok(None);
                 }
                 Err(damage) => (damage, opened.metadata),
             },
         };
-        self.quarantine(open, key, damage, &metadata);
-        Load::Damaged(damage)
+        self.quarantine(open, &key, damage, &metadata);
+        Ok(None)
     }
 
-    /// Notes that an entry was used, in its file's time of last change and at most once in a
-    /// while, so that trimming knows what is in use and reading stays free of writes.
+    /// Notes in the file's time of last change that an entry was used, at most once an hour. A trim
+    /// sees what is in use, and nearly all loads write nothing.
     fn note_use(&self, opened: &Opened) {
         if self.config.mode != Mode::ReadWrite {
             return;
         }
         let now = SystemTime::now();
-        // A note from a clock that was ahead is as bad as one from long ago.
+        // A time in the future says as little as one long ago.
         let since = now.duration_since(opened.metadata.modified);
         if since.unwrap_or_else(|ahead| ahead.duration()) >= USE_NOTED_EVERY {
-            // Where it cannot be noted the entry only looks unused.
+            // Without the note the entry looks unused.
             let _ = opened.file.set_modified(now);
         }
     }
 
-    /// Takes the entry of `key` out; whether there was one.
-    ///
-    /// # Errors
-    ///
-    /// Where it could not be removed. A read-only store removes nothing and is no error.
-    pub fn remove(&self, key: impl Into<EntryKey>) -> Result<bool, DiskError> {
+    fn remove_own(&self, key: EntryKey) -> Result<bool, DiskError> {
         let Some(open) = self.writable() else {
             return Ok(false);
         };
-        let key = key.into();
         let path = open.layout.entry(&key);
-        // Looked at first, for its size: what appears in between is of a later writer.
+        // Looked at first, for its size: what appears in between belongs to a later writer.
         let found = open.storage.metadata(&path);
         let removed = found.and_then(|found| open.storage.remove_file(&path).map(|()| found));
         match removed {
             Ok(found) => {
-                self.account(open, key.folder(), &[Change::Removed(Total::of(&found))]);
+                self.account(open, directory_of(&key), &[Change::Removed(size_of(&found))]);
                 self.counters.removed.add();
                 Ok(true)
             }
@@ -255,25 +247,86 @@ impl DiskStore {
         }
     }
 
-    /// What this store has done since it was opened.
+    /// What this process did with the store since it opened it.
     pub fn statistics(&self) -> Statistics {
         self.counters.snapshot()
     }
 
-    /// Whether what is stored now would be kept: the store is on, it is not read-only, and its
-    /// writes are not off because the file system failed them.
+    /// Returns true if the store keeps what it is given: it is on, not read-only, and the file
+    /// system has not turned its writes off.
     pub fn is_writable(&self) -> bool {
         self.writable().is_some_and(|open| open.writing.is_open(Instant::now))
     }
 
-    /// The open part of a store that may write.
-    fn writable(&self) -> Option<&Open> {
+    /// The open part of the store, if it may write.
+    pub(crate) fn writable(&self) -> Option<&Open> {
         self.open.as_ref().filter(|_| self.config.mode == Mode::ReadWrite)
     }
 
-    /// The store's folder; `None` where nothing is kept.
+    /// The store's directory. Returns `None` if the store keeps nothing.
     pub fn root(&self) -> Option<&Path> {
         self.open.as_ref().map(|open| open.layout.root())
+    }
+}
+
+impl<K: ArtifactKey> Store<K> for DiskStore {
+    #[expect(clippy::unnecessary_literal_bound, reason = "the trait's own signature")]
+    fn name(&self) -> &str {
+        "disk"
+    }
+
+    /// Loads the artifact of `key`, from the store's own directory or else from a layer.
+    ///
+    /// Takes no lock and lists nothing. Writes nothing unless the file is damaged, except for a
+    /// new time of last change once an hour. A damaged file is quarantined and is a miss.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskError::Storage`] if the file system fails.
+    fn load(&self, key: &K) -> Result<Option<Artifact<K::Payload>>, StoreError> {
+        Ok(self.load_any(key)?)
+    }
+
+    /// Keeps `artifact` under `key`, unless an entry is there already.
+    ///
+    /// An entry of other content stays, with a [`Warning::Conflict`], unless it was imported and
+    /// `artifact` was not.
+    ///
+    /// # Errors
+    ///
+    /// A [`DiskError`] if the entry is not kept, or may not survive what the store's [`Durability`]
+    /// promises.
+    fn store(&self, key: &K, artifact: &Artifact<K::Payload>) -> Result<Stored, StoreError> {
+        Ok(self.keep(key, artifact)?)
+    }
+
+    /// Removes the entry of `key` from the store's own directory. Returns true if it was present.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskError::Storage`] if the file system fails. A read-only store removes nothing, which is
+    /// no error.
+    fn remove(&self, key: &K) -> Result<bool, StoreError> {
+        Ok(self.remove_own((*key).into())?)
+    }
+
+    /// Claims `key`, so that other threads and processes wait. Blocks while another holds the
+    /// claim, at most [`Config::longest_claim_wait`]. When the holder dies, a waiter takes over
+    /// at once.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskError::Storage`] if the file system fails.
+    fn claim(&self, key: &K) -> Result<Claim<K>, StoreError> {
+        Ok(self.claim_key(key)?)
+    }
+
+    fn is_writable(&self) -> bool {
+        DiskStore::is_writable(self)
+    }
+
+    fn quarantined(&self) -> u64 {
+        self.counters.quarantined.get()
     }
 }
 

@@ -120,6 +120,14 @@ impl Attributes {
         SystemTime::UNIX_EPOCH.checked_add(Duration::from_nanos(nanoseconds))
     }
 
+    /// Removes when the artifact was computed, and returns it. A tier does this if its format has
+    /// a place of its own for the time.
+    pub fn take_created(&mut self) -> Option<SystemTime> {
+        let created = self.created();
+        self.remove(CREATED);
+        created
+    }
+
     /// Sets when the artifact was computed: kept in nanoseconds since 1970, the nearest that a
     /// `u64` can say.
     pub fn set_created(&mut self, created: SystemTime) {
@@ -206,6 +214,8 @@ mod tests {
         assert_eq!(attributes.len(), 4);
         let bytes = attributes.iter().map(|(name, value)| name.len() + value.len());
         assert_eq!(attributes.bytes(), bytes.sum::<usize>() as u64);
+        assert_eq!(attributes.take_created(), Some(created));
+        assert_eq!((attributes.take_created(), attributes.len()), (None, 3));
     }
 
     #[test]

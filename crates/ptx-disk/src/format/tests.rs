@@ -1,184 +1,94 @@
-use proptest::collection::{btree_map, vec};
+use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::*;
+use ptx_store::Kind;
 
-fn header() -> Header {
-    let mut attributes = Attributes::default();
-    attributes.set(Attributes::KERNEL, "saxpy");
-    attributes.set(Attributes::TARGET, "sm_90a");
-    Header {
-        key: EntryKey::from_bytes(Kind::Ptx, [7; 32]),
-        encoding: Encoding::Plain,
-        stored_digest: Digest::of_bytes(b"payload"),
-        content_digest: Digest::of_bytes(b"payload"),
-        stored_bytes: 7,
-        content_bytes: 7,
-        cost_nanos: 12_000_000,
-        created_nanos: 1_700_000_000_000_000_000,
-        level: -5,
-        producer: "a back end 1.4".to_owned(),
-        attributes,
-    }
+use super::Encoding;
+use super::compression::Compression;
+use super::dictionary::{DICTIONARY, DICTIONARY_NUMBER};
+use crate::Damage;
+
+fn levels() -> impl Strategy<Value = Compression> {
+    prop_oneof![Just(Compression::Off), (-5_i32..=12).prop_map(|level| Compression::Zstd { level })]
 }
 
-/// Lets a changed header pass its digest again, to reach the checks behind.
-fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
-    let end = bytes.len() - DIGEST_BYTES;
-    let digest = Digest::of_bytes(&bytes[..end]);
-    bytes[end..].copy_from_slice(digest.as_bytes());
-    bytes
-}
-
-fn any_header() -> impl Strategy<Value = Header> {
-    let encoding = prop_oneof![
-        Just(Encoding::Plain),
-        Just(Encoding::Zstd),
-        Just(Encoding::Lz4),
-        any::<u32>().prop_map(Encoding::ZstdDictionary)
-    ];
-    let kind = prop_oneof![Just(Kind::Ptx), Just(Kind::Cubin)];
-    let attributes = btree_map("[a-zé/]{1,20}", vec(any::<u8>(), 0..200), 0..8);
-    let numbers = (0..=LONGEST_PAYLOAD, 0..=LONGEST_PAYLOAD, any::<[u64; 2]>(), any::<i32>());
-    let digests = any::<[[u8; 32]; 3]>();
-    (kind, encoding, digests, numbers, "[ -~é]{0,60}", attributes).prop_map(
-        |(kind, encoding, digests, numbers, producer, named)| {
-            let mut attributes = Attributes::default();
-            for (name, value) in named {
-                attributes.set(name, value);
-            }
-            Header {
-                key: EntryKey::from_bytes(kind, digests[0]),
-                encoding,
-                stored_digest: Digest::from_bytes(digests[1]),
-                content_digest: Digest::from_bytes(digests[2]),
-                stored_bytes: numbers.0,
-                content_bytes: numbers.1,
-                cost_nanos: numbers.2[0],
-                created_nanos: numbers.2[1],
-                level: numbers.3,
-                producer,
-                attributes,
-            }
-        },
-    )
+fn kinds() -> impl Strategy<Value = Kind> {
+    prop_oneof![Just(Kind::Ptx), Just(Kind::Cubin)]
 }
 
 proptest! {
     #[test]
-    fn a_header_reads_back_as_it_was_written(header in any_header(), payload in vec(any::<u8>(), 0..50)) {
-        let mut bytes = header.to_bytes().unwrap();
-        bytes.extend(&payload);
-        prop_assert_eq!(Header::read(&bytes), Ok((header, payload.as_slice())));
+    fn content_comes_back(
+        unit in vec(any::<u8>(), 0..40),
+        times in 0_usize..60,
+        how in levels(),
+        kind in kinds(),
+    ) {
+        let content = unit.repeat(times);
+        let (encoding, stored) = how.encode(kind, &content);
+        prop_assert!(stored.len() <= content.len());
+        let decoded = encoding.decode(&stored, content.len() as u64);
+        prop_assert_eq!(decoded, Ok(Some(content)));
     }
 
     #[test]
-    fn nothing_that_is_read_has_a_second_spelling(header in any_header(), at in any::<usize>(), to in any::<u8>()) {
-        let mut bytes = header.to_bytes().unwrap();
-        let at = at % (bytes.len() - DIGEST_BYTES);
-        bytes[at] = to;
-        let bytes = sealed(bytes);
-        if let Ok((read, [])) = Header::read(&bytes) {
-            prop_assert_eq!(read.to_bytes().unwrap(), bytes);
+    fn arbitrary_frames_never_panic(mut bytes in vec(any::<u8>(), 0..200), length in 0_u64..1 << 20) {
+        let with_dictionary = Encoding::ZstdDictionary(DICTIONARY_NUMBER.unwrap());
+        let _ = Encoding::Zstd.decode(&bytes, length);
+        let _ = Encoding::Lz4.decode(&bytes, length);
+        bytes.splice(0..0, [0x28, 0xB5, 0x2F, 0xFD]);
+        let _ = Encoding::Zstd.decode(&bytes, length);
+        let _ = with_dictionary.decode(&bytes, length);
+    }
+}
+
+#[test]
+fn a_length_that_is_not_the_frames_is_refused_before_anything_is_allocated() {
+    let content = vec![b'x'; 1000];
+    for kind in [Kind::Ptx, Kind::Cubin] {
+        let (encoding, stored) = Compression::default().encode(kind, &content);
+        assert_ne!(encoding, Encoding::Plain);
+        for lie in [0, 999, 1001, u64::MAX] {
+            assert_eq!(encoding.decode(&stored, lie), Err(Damage::Decoding), "{lie}");
         }
     }
+}
 
-    #[test]
-    fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..400), with_magic: bool) {
-        let mut bytes = bytes;
-        if with_magic && bytes.len() > 8 {
-            bytes[..8].copy_from_slice(&MAGIC);
-        }
-        prop_assert!(Header::read(&bytes).is_err());
+/// The longest that a block can stand for: the bound that is checked before is never too low.
+#[test]
+fn a_long_run_fits_its_block() {
+    for length in [100, 1000, 1 << 20, 5 << 20] {
+        let content = vec![7; length];
+        let (encoding, stored) = Compression::default().encode(Kind::Cubin, &content);
+        assert_eq!(encoding, Encoding::Lz4, "{length}");
+        assert_eq!(encoding.decode(&stored, length as u64), Ok(Some(content)));
     }
 }
 
 #[test]
-fn every_flipped_bit_and_every_cut_is_noticed() {
-    let bytes = header().to_bytes().unwrap();
-    for bit in 0..bytes.len() * 8 {
-        let mut flipped = bytes.clone();
-        flipped[bit / 8] ^= 1 << (bit % 8);
-        assert!(matches!(Header::read(&flipped), Err(Unreadable::Damaged(_))), "bit {bit}");
-    }
-    for length in 0..bytes.len() {
-        assert_eq!(Header::read(&bytes[..length]), Err(Damage::CutShort.into()));
+fn what_does_not_shrink_is_stored_plain() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let content: Vec<u8> = (0..1000).map(|_| random.u8(..)).collect();
+    for content in [content.as_slice(), &[]] {
+        assert_eq!(Compression::default().encode(Kind::Ptx, content).0, Encoding::Plain);
     }
 }
 
 #[test]
-fn what_only_a_newer_release_knows_is_newer_and_not_damaged() {
-    let bytes = header().to_bytes().unwrap();
-    for (at, value) in [(8, 2), (9, 1), (10, 3), (11, 4)] {
-        let mut newer = bytes.clone();
-        newer[at] = value;
-        assert_eq!(Header::read(&sealed(newer)), Err(Unreadable::Newer), "byte {at}");
-    }
-    // A newer header may be as short as its envelope.
-    let mut short = bytes[..16].to_vec();
-    short[8] = 9;
-    short[12..16].copy_from_slice(&48_u32.to_le_bytes());
-    short.extend([0; 32]);
-    assert_eq!(Header::read(&sealed(short)), Err(Unreadable::Newer));
+fn text_is_stored_with_the_dictionary_and_needs_it() {
+    let text = b".version 9.0\n.target sm_90a\n.address_size 64\n";
+    let (encoding, stored) = Compression::default().encode(Kind::Ptx, text);
+    assert_eq!(encoding, Encoding::ZstdDictionary(1_876_794_469));
+    let without = zstd::bulk::compress(text, 1).unwrap();
+    assert!(stored.len() < without.len(), "{} and {} bytes", stored.len(), without.len());
+    let length = text.len() as u64;
+    assert_eq!(Encoding::Zstd.decode(&stored, length), Err(Damage::Decoding));
+    assert_eq!(Encoding::ZstdDictionary(7).decode(&stored, length), Ok(None));
 }
 
+/// Entries that are on disks need exactly these bytes.
 #[test]
-fn a_sealed_header_that_contradicts_itself_is_damaged() {
-    let bytes = header().to_bytes().unwrap();
-    let damaged = |change: &dyn Fn(&mut Vec<u8>)| {
-        let mut changed = bytes.clone();
-        change(&mut changed);
-        assert_eq!(Header::read(&sealed(changed)), Err(Damage::Header.into()));
-    };
-    damaged(&|bytes| bytes[144] = 1); // a dictionary for a plain payload
-    damaged(&|bytes| bytes[119] = 1); // more stored bytes than any payload has
-    damaged(&|bytes| bytes[127] = 1); // the same for the content
-    damaged(&|bytes| bytes[152] = 200); // a producer that reaches over the attributes
-    damaged(&|bytes| bytes[154] = 1); // fewer attributes than there are
-    damaged(&|bytes| bytes[154] = 3); // more
-    damaged(&|bytes| bytes[155] = 0xff); // far more
-    damaged(&|bytes| bytes[156] = 0xff); // a producer that is not UTF-8
-    damaged(&|bytes| bytes[176] = b'z'); // attributes out of order
-    damaged(&|bytes| bytes[193..199].copy_from_slice(b"kernel")); // a name twice
-}
-
-#[test]
-fn what_does_not_fit_is_not_written() {
-    let mut header = header();
-    header.producer = "é".repeat(200);
-    let (read, _) = Header::read(&header.to_bytes().unwrap()).unwrap();
-    assert_eq!(read.producer, "é".repeat(127), "cut at a character");
-
-    let with = |name: &str, value: Vec<u8>| {
-        let mut header = header.clone();
-        header.attributes.set(name, value);
-        header.to_bytes()
-    };
-    assert!(with("name", vec![0; 1000]).is_some());
-    assert!(with("name", vec![0; LONGEST_HEADER]).is_none());
-    assert!(with("", vec![]).is_none());
-    assert!(with(&"n".repeat(256), vec![]).is_none());
-    (0..=MOST_ATTRIBUTES).for_each(|n| header.attributes.set(format!("{n}"), vec![]));
-    assert!(header.to_bytes().is_none());
-}
-
-/// The drawing in `FORMAT.md`, byte for byte.
-#[test]
-fn the_fields_stand_where_the_specification_says() {
-    let bytes = header().to_bytes().unwrap();
-    assert_eq!(&bytes[..8], b"\x89PTX\r\n\x1a\n");
-    assert_eq!(bytes[8..12], [1, 0, 1, 0]);
-    assert_eq!(bytes[12..16], u32::try_from(bytes.len()).unwrap().to_le_bytes());
-    assert_eq!(bytes[16..48], [7; 32]);
-    assert_eq!(&bytes[48..80], Digest::of_bytes(b"payload").as_bytes());
-    assert_eq!(&bytes[80..112], Digest::of_bytes(b"payload").as_bytes());
-    assert_eq!(bytes[112..120], 7_u64.to_le_bytes());
-    assert_eq!(bytes[120..128], 7_u64.to_le_bytes());
-    assert_eq!(bytes[128..136], 12_000_000_u64.to_le_bytes());
-    assert_eq!(bytes[136..144], 1_700_000_000_000_000_000_u64.to_le_bytes());
-    assert_eq!(bytes[144..156], [0, 0, 0, 0, 0xFB, 0xFF, 0xFF, 0xFF, 14, 0, 2, 0]);
-    assert_eq!(&bytes[156..170], b"a back end 1.4");
-    assert_eq!(&bytes[170..187], b"\x06\0\x05\0\0\0kernelsaxpy");
-    assert_eq!(&bytes[187..205], b"\x06\0\x06\0\0\0targetsm_90a");
-    assert_eq!(bytes.len(), 205 + 32);
+fn the_dictionary_has_not_changed() {
+    let digest = ptx_key::Digest::of_bytes(DICTIONARY).to_string();
+    assert_eq!(digest, "c103681f126280437e4a0a45860ad2380bcaa9f71d1c8d7f3c45868cf5cc0e3a");
 }

@@ -1,4 +1,4 @@
-//! A storage whose operations fail when a test wants them to.
+//! How does a test let storage operations fail?
 
 use std::ffi::OsString;
 use std::fmt;
@@ -13,7 +13,7 @@ use super::{FileSystem, Metadata, Storage, StorageFile};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "each is named as the method it stands for")]
 pub enum Operation {
-    CreateFolder,
+    CreateDirectory,
     CreateFile,
     OpenFile,
     OpenOrCreateFile,
@@ -23,7 +23,7 @@ pub enum Operation {
     Exchange,
     RemoveFile,
     List,
-    SyncFolder,
+    SyncDirectory,
     FileSystem,
     FileMetadata,
     ReadAt,
@@ -36,7 +36,7 @@ pub enum Operation {
 impl Operation {
     /// All of them.
     pub const ALL: [Self; 18] = [
-        Self::CreateFolder,
+        Self::CreateDirectory,
         Self::CreateFile,
         Self::OpenFile,
         Self::OpenOrCreateFile,
@@ -46,7 +46,7 @@ impl Operation {
         Self::Exchange,
         Self::RemoveFile,
         Self::List,
-        Self::SyncFolder,
+        Self::SyncDirectory,
         Self::FileSystem,
         Self::FileMetadata,
         Self::ReadAt,
@@ -57,7 +57,7 @@ impl Operation {
     ];
 }
 
-/// Called before each operation; the error that it returns is the operation's outcome.
+/// Called before each operation. An error fails the operation.
 type Plan = dyn Fn(Operation) -> Option<io::Error> + Send + Sync;
 
 /// Another storage, some of whose operations fail. For tests.
@@ -69,7 +69,7 @@ pub struct FaultyStorage {
 }
 
 impl FaultyStorage {
-    /// `inner`, except where `plan` returns an error for an operation about to be made.
+    /// A storage like `inner`, except that `plan` fails operations.
     pub fn new(
         inner: Arc<dyn Storage>,
         plan: impl Fn(Operation) -> Option<io::Error> + Send + Sync + 'static,
@@ -77,7 +77,7 @@ impl FaultyStorage {
         Self { inner, plan: Arc::new(plan), longest_transfer: usize::MAX }
     }
 
-    /// Moves at most `bytes` in one read or write, as a system may.
+    /// Transfers at most `bytes` in one read or write, as a system may.
     #[must_use]
     pub fn with_short_transfers(mut self, bytes: usize) -> Self {
         self.longest_transfer = bytes.max(1);
@@ -94,9 +94,9 @@ impl FaultyStorage {
 }
 
 impl Storage for FaultyStorage {
-    fn create_folder(&self, path: &Path) -> io::Result<()> {
-        self.ask(Operation::CreateFolder)?;
-        self.inner.create_folder(path)
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        self.ask(Operation::CreateDirectory)?;
+        self.inner.create_directory(path)
     }
 
     fn create_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
@@ -139,19 +139,19 @@ impl Storage for FaultyStorage {
         self.inner.remove_file(path)
     }
 
-    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+    fn list(&self, directory: &Path) -> io::Result<Vec<OsString>> {
         self.ask(Operation::List)?;
-        self.inner.list(folder)
+        self.inner.list(directory)
     }
 
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        self.ask(Operation::SyncFolder)?;
-        self.inner.sync_folder(folder)
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        self.ask(Operation::SyncDirectory)?;
+        self.inner.sync_directory(directory)
     }
 
-    fn file_system(&self, folder: &Path) -> io::Result<FileSystem> {
+    fn file_system(&self, directory: &Path) -> io::Result<FileSystem> {
         self.ask(Operation::FileSystem)?;
-        self.inner.file_system(folder)
+        self.inner.file_system(directory)
     }
 }
 

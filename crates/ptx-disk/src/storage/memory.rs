@@ -1,4 +1,4 @@
-//! A file system in memory that knows what a crash would leave of it.
+//! How does a test cut the power?
 
 mod state;
 mod survival;
@@ -18,17 +18,17 @@ use state::State;
 
 /// A file system in memory, for tests. Clones share it.
 ///
-/// It keeps two states: what is live, which every process sees and which outlives a process that
-/// is killed; and what was synced, which outlives a power cut.
-/// [`stop_after`](Self::stop_after) lets the process die within a chosen operation, and
-/// [`after_power_cut`](Self::after_power_cut) gives what the next start finds.
+/// It keeps two states. Every process sees the live one, which outlives a killed process. Only what
+/// was synced outlives a power cut. [`stop_after`](Self::stop_after) kills the process within a
+/// chosen operation, and [`after_power_cut`](Self::after_power_cut) gives what the next start
+/// finds.
 #[derive(Clone, Default)]
 pub struct MemoryStorage {
     state: Arc<Mutex<State>>,
 }
 
 impl MemoryStorage {
-    /// An empty file system. The root folder `/` is there.
+    /// An empty file system, with the directory `/`.
     pub fn new() -> Self {
         let storage = Self::default();
         {
@@ -40,25 +40,24 @@ impl MemoryStorage {
         storage
     }
 
-    /// Operations so far, those that failed among them.
+    /// The number of operations so far, failed ones included.
     pub fn operations(&self) -> u64 {
         self.state().operations
     }
 
-    /// Lets `count` more operations happen. The next one is cut off in the middle, as when the
-    /// process is killed (half of a write is done, nothing of any other operation), and fails like
-    /// every one after it.
+    /// Kills the process within the operation after the next `count`: half of a write is done, and
+    /// nothing of any other operation. All later operations fail.
     pub fn stop_after(&self, count: u64) {
         let mut state = self.state();
         state.stop_after = Some(state.operations.saturating_add(count));
     }
 
-    /// Says how much of the medium is free and how large it is, in bytes; nothing holds it to that.
+    /// Sets how much of the medium is free and how large it is, in bytes. Writes do not change it.
     pub fn set_room(&self, available: u64, total: u64) {
         self.state().room = Some((available, total));
     }
 
-    /// Whether the process died.
+    /// Returns true if the process was killed.
     pub fn stopped(&self) -> bool {
         let state = self.state();
         state.stop_after.is_some_and(|last| state.operations > last)
@@ -80,17 +79,17 @@ impl MemoryStorage {
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Every file with its bytes.
+    /// All files with their bytes.
     pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let state = self.state();
         let file = |(path, number): (&PathBuf, &u64)| {
-            let node = state.files.get(number).filter(|node| !node.folder)?;
+            let node = state.files.get(number).filter(|node| !node.directory)?;
             Some((path.clone(), node.bytes.clone()))
         };
         state.names.iter().filter_map(file).collect()
     }
 
-    /// Files that somebody holds a lock on.
+    /// The number of locked files.
     pub fn locked_files(&self) -> usize {
         self.state().locks.len()
     }
@@ -106,7 +105,7 @@ impl MemoryStorage {
 }
 
 impl Storage for MemoryStorage {
-    fn create_folder(&self, path: &Path) -> io::Result<()> {
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state();
         state.operation()?;
         state.add(path, true).map(drop)
@@ -133,7 +132,7 @@ impl Storage for MemoryStorage {
             Err(error) if error.kind() == io::ErrorKind::NotFound => state.add(path, false)?,
             found => found?,
         };
-        if state.node(number)?.folder {
+        if state.node(number)?.directory {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         Ok(self.open(&mut state, number))
@@ -171,26 +170,26 @@ impl Storage for MemoryStorage {
         let mut state = self.state();
         state.operation()?;
         let number = state.number(path)?;
-        if state.node(number)?.folder {
+        if state.node(number)?.directory {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         state.names.remove(path);
         Ok(())
     }
 
-    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+    fn list(&self, directory: &Path) -> io::Result<Vec<OsString>> {
         let mut state = self.state();
         state.operation()?;
-        state.folder(folder)?;
-        let within = state.names.keys().filter(|path| path.parent() == Some(folder));
+        state.directory(directory)?;
+        let within = state.names.keys().filter(|path| path.parent() == Some(directory));
         Ok(within.filter_map(|path| path.file_name()).map(OsString::from).collect())
     }
 
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
         let mut state = self.state();
         state.operation()?;
-        state.folder(folder)?;
-        let within = |path: &Path| path.parent() == Some(folder);
+        state.directory(directory)?;
+        let within = |path: &Path| path.parent() == Some(directory);
         state.synced_names.retain(|path, _| !within(path));
         let live: Vec<(PathBuf, u64)> = state
             .names
@@ -202,7 +201,7 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
-    fn file_system(&self, _folder: &Path) -> io::Result<FileSystem> {
+    fn file_system(&self, _directory: &Path) -> io::Result<FileSystem> {
         let mut state = self.state();
         state.operation()?;
         let (available, total) = state.room.unwrap_or((u64::MAX, u64::MAX));
@@ -227,7 +226,7 @@ impl StorageFile for MemoryFile {
         let mut state = self.storage.state();
         state.operation()?;
         let node = state.node(self.number)?;
-        if node.folder {
+        if node.directory {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         let start = usize::try_from(offset).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! The file system of the machine.
+//! How does a store use the machine's file system?
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use super::{Access, FileIdentity, FileKind, FileSystem, Metadata, Storage, StorageFile};
 
-/// Waits between attempts at what another program keeps from us for a moment, as virus scanners
-/// do on Windows.
+/// Waits between attempts to open what another program holds for a moment, as virus scanners do on
+/// Windows.
 const PATIENCE: [Duration; 4] = [
     Duration::from_millis(1),
     Duration::from_millis(3),
@@ -21,22 +21,21 @@ const PATIENCE: [Duration; 4] = [
 
 /// The file system of the machine, through the standard library and `rustix`.
 ///
-/// What it makes is private to the user: folders 0700, files 0600. With
-/// [`for_group`](Self::for_group) it is 2770 and 0660, for a folder that a group shares; then the
-/// modes are set after creation, whatever the umask is. It never changes the mode of what it did
-/// not make.
+/// New directories and files are private to the user: 0700 and 0600. With
+/// [`for_group`](Self::for_group) they are 2770 and 0660 whatever the umask is, for a directory
+/// that a group shares. The modes of older ones never change.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OsStorage {
     for_group: bool,
 }
 
 impl OsStorage {
-    /// For one user.
+    /// A storage for one user.
     pub const fn new() -> Self {
         Self { for_group: false }
     }
 
-    /// For a folder whose group shares it.
+    /// A storage for a directory that a group shares.
     pub const fn for_group() -> Self {
         Self { for_group: true }
     }
@@ -48,7 +47,7 @@ impl OsStorage {
         options
     }
 
-    /// Makes a file that is not there.
+    /// Creates a new file.
     fn make(self, path: &Path, options: &mut OpenOptions) -> io::Result<Box<dyn StorageFile>> {
         let file = patiently(|| options.create_new(true).open(path))?;
         if self.for_group
@@ -66,11 +65,11 @@ fn opened(file: io::Result<File>) -> io::Result<Box<dyn StorageFile>> {
 }
 
 impl Storage for OsStorage {
-    fn create_folder(&self, path: &Path) -> io::Result<()> {
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
         let mut builder = DirBuilder::new();
-        system::set_folder_mode(&mut builder, 0o700);
+        system::set_directory_mode(&mut builder, 0o700);
         builder.create(path)?;
-        if self.for_group { system::change_folder_mode(path, 0o2770) } else { Ok(()) }
+        if self.for_group { system::change_directory_mode(path, 0o2770) } else { Ok(()) }
     }
 
     fn create_file(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
@@ -88,7 +87,7 @@ impl Storage for OsStorage {
             other => return opened(other),
         }
         match self.make(path, self.options().read(true).write(true)) {
-            // Another process was first.
+            // Another process was faster.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 opened(patiently(|| self.options().read(true).write(true).open(path)))
             }
@@ -112,14 +111,14 @@ impl Storage for OsStorage {
         match patiently(|| fs::hard_link(from, to)) {
             Err(error) if unavailable(&error) => {}
             Err(error) => return Err(error),
-            // The entry stands under its name: a second name that stays is swept later.
+            // The entry has its name. A sweep removes the other name if this fails.
             Ok(()) => {
                 let _ = patiently(|| fs::remove_file(from));
                 return Ok(());
             }
         }
-        // Neither way exists here (FAT, some network shares). Between the look and the rename
-        // another process may publish; both files are whole, and the later one stays.
+        // This file system has neither (FAT, some network shares). Between the look and the rename
+        // another process may publish. Both files are whole, and the later one stays.
         match fs::symlink_metadata(to) {
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -142,33 +141,32 @@ impl Storage for OsStorage {
         patiently(|| fs::remove_file(path))
     }
 
-    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
-        fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
+    fn list(&self, directory: &Path) -> io::Result<Vec<OsString>> {
+        fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name())).collect()
     }
 
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        system::sync_folder(folder)
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        system::sync_directory(directory)
     }
 
-    fn file_system(&self, folder: &Path) -> io::Result<FileSystem> {
-        system::file_system(folder)
+    fn file_system(&self, directory: &Path) -> io::Result<FileSystem> {
+        system::file_system(directory)
     }
 }
 
-/// A way to rename without replacing that this system or file system does not have.
+/// Returns true if this system or file system cannot rename in this way.
 fn unavailable(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
     // A file system without hard links says EPERM; one without RENAME_NOREPLACE says EINVAL.
     matches!(error.kind(), Unsupported | InvalidInput | PermissionDenied)
 }
 
-/// The medium itself failed, rather than a right, a limit or a name. The standard library has no
-/// kind for that.
+/// Returns true if the medium failed. The standard library has no kind for that.
 pub(crate) fn is_medium_error(error: &io::Error) -> bool {
     system::is_medium_error(error)
 }
 
-/// Tries again while another program holds the file in a way that passes by itself.
+/// Retries while another program holds the file for a moment.
 fn patiently<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for pause in PATIENCE {
         match operation() {
@@ -188,8 +186,7 @@ struct OsFile {
 
 impl Drop for OsFile {
     fn drop(&mut self) {
-        // A process that was forked meanwhile has the file open as well, and closing it here
-        // would leave the lock to that process for as long as it lives.
+        // A process that was forked meanwhile has the file open too, and would keep the lock.
         if *self.locked.get_mut() {
             let _ = self.file.unlock();
         }
@@ -236,7 +233,7 @@ fn translate(metadata: &fs::Metadata) -> Metadata {
     let kind = if metadata.is_file() {
         FileKind::File
     } else if metadata.is_dir() {
-        FileKind::Folder
+        FileKind::Directory
     } else {
         FileKind::Other
     };

@@ -23,9 +23,12 @@ fn read(storage: &dyn Storage, path: &str) -> Option<Vec<u8>> {
 /// The same promises, kept by the real file system and by the one in memory.
 fn keeps_the_contract(storage: &dyn Storage, root: &Path) {
     let at = |name: &str| root.join(name);
-    storage.create_folder(&at("folder")).unwrap();
-    assert_eq!(storage.create_folder(&at("folder")).unwrap_err().kind(), ErrorKind::AlreadyExists);
-    assert_eq!(storage.create_folder(&at("a/b")).unwrap_err().kind(), ErrorKind::NotFound);
+    storage.create_directory(&at("directory")).unwrap();
+    assert_eq!(
+        storage.create_directory(&at("directory")).unwrap_err().kind(),
+        ErrorKind::AlreadyExists
+    );
+    assert_eq!(storage.create_directory(&at("a/b")).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(storage.open_file(&at("none")).err().unwrap().kind(), ErrorKind::NotFound);
     assert_eq!(storage.metadata(&at("none")).unwrap_err().kind(), ErrorKind::NotFound);
 
@@ -43,13 +46,13 @@ fn keeps_the_contract(storage: &dyn Storage, root: &Path) {
     assert_eq!((by_name.kind, by_name.length), (FileKind::File, 10));
     assert!(by_name.access.mine && !by_name.access.writable_by_all);
     assert_eq!(opened.metadata().unwrap().identity, by_name.identity);
-    assert_eq!(storage.metadata(&at("folder")).unwrap().kind, FileKind::Folder);
+    assert_eq!(storage.metadata(&at("directory")).unwrap().kind, FileKind::Directory);
 
     drop(storage.create_file(&at("two")).unwrap());
     let taken = storage.rename_new(&at("two"), &at("one")).unwrap_err();
     assert_eq!(taken.kind(), ErrorKind::AlreadyExists);
-    storage.rename_new(&at("two"), &at("folder/three")).unwrap();
-    storage.rename(&at("folder/three"), &at("one")).unwrap();
+    storage.rename_new(&at("two"), &at("directory/three")).unwrap();
+    storage.rename(&at("directory/three"), &at("one")).unwrap();
     assert_ne!(storage.metadata(&at("one")).unwrap().identity, by_name.identity);
     assert_eq!(read_full(&*opened, &mut buffer, 0).unwrap(), 10, "an open file goes on");
     assert_eq!(storage.rename(&at("none"), &at("x")).unwrap_err().kind(), ErrorKind::NotFound);
@@ -77,8 +80,8 @@ fn keeps_the_contract(storage: &dyn Storage, root: &Path) {
 
     let mut names = storage.list(root).unwrap();
     names.sort();
-    assert_eq!(names, ["folder", "lock", "one"]);
-    storage.sync_folder(root).unwrap();
+    assert_eq!(names, ["directory", "lock", "one"]);
+    storage.sync_directory(root).unwrap();
     storage.remove_file(&at("one")).unwrap();
     assert_eq!(storage.remove_file(&at("one")).unwrap_err().kind(), ErrorKind::NotFound);
     assert!(storage.file_system(root).unwrap().available > 0);
@@ -86,8 +89,8 @@ fn keeps_the_contract(storage: &dyn Storage, root: &Path) {
 
 #[test]
 fn the_machine_keeps_the_contract() {
-    let folder = tempfile::tempdir().unwrap();
-    keeps_the_contract(&OsStorage::new(), folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    keeps_the_contract(&OsStorage::new(), directory.path());
 }
 
 #[test]
@@ -106,7 +109,7 @@ fn a_storage_without_faults_keeps_the_contract_however_short_its_transfers() {
 fn a_power_cut_takes_what_was_not_synced() {
     let storage = MemoryStorage::new();
     write(&storage, "/kept", b"kept", true);
-    storage.sync_folder(Path::new("/")).unwrap();
+    storage.sync_directory(Path::new("/")).unwrap();
     write(&storage, "/new", b"new", false);
     let after = |survival| read(&storage.after_power_cut(survival), "/new");
     assert_eq!(after(Survival::Synced), None);
@@ -120,14 +123,14 @@ fn a_power_cut_takes_what_was_not_synced() {
 }
 
 #[test]
-fn a_name_does_not_outlive_the_folder_that_was_not_synced() {
+fn a_name_does_not_outlive_the_directory_that_was_not_synced() {
     let storage = MemoryStorage::new();
-    storage.create_folder(Path::new("/folder")).unwrap();
-    write(&storage, "/folder/file", b"text", true);
-    storage.sync_folder(Path::new("/folder")).unwrap();
-    assert_eq!(read(&storage.after_power_cut(Survival::Synced), "/folder/file"), None);
-    storage.sync_folder(Path::new("/")).unwrap();
-    assert!(read(&storage.after_power_cut(Survival::Synced), "/folder/file").is_some());
+    storage.create_directory(Path::new("/directory")).unwrap();
+    write(&storage, "/directory/file", b"text", true);
+    storage.sync_directory(Path::new("/directory")).unwrap();
+    assert_eq!(read(&storage.after_power_cut(Survival::Synced), "/directory/file"), None);
+    storage.sync_directory(Path::new("/")).unwrap();
+    assert!(read(&storage.after_power_cut(Survival::Synced), "/directory/file").is_some());
 }
 
 #[test]

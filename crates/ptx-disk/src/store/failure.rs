@@ -1,33 +1,36 @@
-//! What happens when the file system fails, or has changed what was written.
+//! What does a store do when the file system fails or damages a file?
 
 use std::time::Instant;
 
+use ptx_store::EntryKey;
+
 use super::{DiskStore, Open};
-use crate::quarantine::set_aside;
+use crate::format::layout::directory_of;
 use crate::storage::Metadata;
-use crate::totals::{Change, Total};
-use crate::{Damage, DiskError, EntryKey, Mode, Warning};
+use crate::upkeep::quarantine::quarantine;
+use crate::upkeep::totals::{Change, size_of};
+use crate::{Damage, DiskError, Mode, Warning};
 
 impl DiskStore {
-    pub(super) fn quarantine(&self, open: &Open, key: &EntryKey, damage: Damage, found: &Metadata) {
+    pub(crate) fn quarantine(&self, open: &Open, key: &EntryKey, damage: Damage, found: &Metadata) {
         let path = open.layout.entry(key);
-        tracing::debug!(path = %path.display(), %damage, "a damaged entry");
+        self.config.warn(&Warning::Damaged { path: path.clone(), damage });
         if self.config.mode != Mode::ReadWrite || !open.writing.is_open(Instant::now) {
             return;
         }
-        match set_aside(&*open.storage, &open.layout, &path, found) {
+        match quarantine(&*open.storage, &open.layout, &path, found) {
             Ok(true) => {
                 self.counters.quarantined.add();
-                self.account(open, key.folder(), &[Change::Removed(Total::of(found))]);
+                self.account(open, directory_of(key), &[Change::Removed(size_of(found))]);
             }
             Ok(false) => {}
             Err(error) => {
-                self.write_failed(&DiskError::storage("set aside", &path, error), true);
+                self.write_failed(&DiskError::storage("quarantine", &path, error), true);
             }
         }
     }
 
-    pub(super) fn read_failed(&self, open: &Open, error: DiskError) -> DiskError {
+    pub(crate) fn read_failed(&self, open: &Open, error: DiskError) -> DiskError {
         self.counters.read_failures.add();
         if open.reading.failed(Instant::now()) {
             self.counters.degraded.add();
@@ -36,7 +39,7 @@ impl DiskStore {
         error
     }
 
-    pub(super) fn write_failed(&self, error: &DiskError, counted: bool) {
+    pub(crate) fn write_failed(&self, error: &DiskError, counted: bool) {
         if counted {
             self.counters.write_failures.add();
         }

@@ -4,12 +4,11 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
 
 use ptx_disk::storage::{FaultyStorage, MemoryStorage, Operation, Storage};
-use ptx_disk::{Attributes, Compression, Config, DiskStore, Durability, Entry, Load, Stored};
+use ptx_disk::{Artifact, Compression, Config, DiskStore, Durability, Store as _};
 
-use crate::fixture::{config, entry, key, path_of, store_on};
+use crate::fixture::{Details as _, Read, Write, config, entry, imported, key, path_of, store_on};
 
 const TOTALS: &str = "/store/totals-1";
 
@@ -20,7 +19,7 @@ fn said(storage: &MemoryStorage) -> (u64, u64) {
     let slots = &files[Path::new(TOTALS)][16..];
     let numbers: Vec<u64> =
         slots.chunks(8).map(|number| u64::from_le_bytes(number.try_into().unwrap())).collect();
-    assert!(numbers.iter().all(|number| *number != u64::MAX), "a folder is not counted");
+    assert!(numbers.iter().all(|number| *number != u64::MAX), "a directory is not counted");
     let sum = |skip| numbers.iter().skip(skip).step_by(2).sum();
     (sum(0), sum(1))
 }
@@ -33,7 +32,7 @@ fn held(storage: &MemoryStorage) -> (u64, u64) {
     })
 }
 
-/// A store that knows all of its folders.
+/// A store that knows all of its directories.
 fn counted() -> (MemoryStorage, DiskStore) {
     let storage = MemoryStorage::new();
     let store = store_on(storage.clone());
@@ -49,38 +48,37 @@ fn damage(storage: &MemoryStorage, number: u32) {
 #[test]
 fn an_entry_over_an_imported_one_takes_its_place_in_the_totals() {
     let (storage, store) = counted();
-    let mut imported = Entry::ptx("imported", Duration::ZERO);
-    imported.attributes.set(Attributes::ORIGIN, "a bundle");
-    let _ = store.store(key(1), &imported);
+    let imported = imported();
+    let _ = store.write(&key(1), &imported);
     let noise = (0..20_000).map(|_| fastrand::alphanumeric()).collect::<String>();
-    let local = Entry::ptx(noise, Duration::ZERO);
-    assert!(matches!(store.store(key(1), &local), Stored::PublishedOverImported));
+    let local = Artifact::from(noise);
+    assert!(matches!(store.write(&key(1), &local), Write::PublishedOverImported));
     assert_eq!(said(&storage), held(&storage));
 }
 
 #[test]
-fn what_is_set_aside_is_no_longer_counted() {
+fn what_is_quarantined_is_no_longer_counted() {
     let (storage, store) = counted();
     for number in [1, 2] {
-        let _ = store.store(key(number), &entry(number));
+        let _ = store.write(&key(number), &entry(number));
         damage(&storage, number);
     }
-    assert!(matches!(store.load(key(1)), Load::Damaged(_)));
-    assert_eq!(said(&storage), held(&storage), "set aside by a load");
-    assert!(matches!(store.store(key(2), &entry(2)), Stored::Published));
-    assert_eq!(said(&storage), held(&storage), "set aside by a write");
+    assert!(matches!(store.read(&key(1)), Read::Damaged(_)));
+    assert_eq!(said(&storage), held(&storage), "quarantined by a load");
+    assert!(matches!(store.write(&key(2), &entry(2)), Write::Published));
+    assert_eq!(said(&storage), held(&storage), "quarantined by a write");
 }
 
 #[test]
-fn an_entry_whose_folder_cannot_be_synced_is_there_and_counted() {
+fn an_entry_whose_directory_cannot_be_synced_is_there_and_counted() {
     let (storage, _) = counted();
     let faulty = FaultyStorage::new(Arc::new(storage.clone()), |operation| {
-        (operation == Operation::SyncFolder).then(|| io::Error::from_raw_os_error(5))
+        (operation == Operation::SyncDirectory).then(|| io::Error::from_raw_os_error(5))
     });
     let (config, _) = config(Path::new("/store"));
     let config = Config { durability: Durability::Full, ..config };
     let store = DiskStore::open_on(Arc::new(faulty), config).unwrap();
-    assert!(matches!(store.store(key(1), &entry(1)), Stored::Failed(_)));
+    assert!(matches!(store.write(&key(1), &entry(1)), Write::Failed(_)));
     assert_eq!((said(&storage), held(&storage).0), (held(&storage), 1));
 }
 
@@ -89,7 +87,7 @@ fn a_change_that_another_process_kept_from_the_totals_is_recorded_when_the_store
     let (storage, store) = counted();
     let lock = storage.open_or_create_file(Path::new(TOTALS)).unwrap();
     assert!(lock.try_lock().unwrap());
-    assert!(matches!(store.store(key(1), &entry(1)), Stored::Published));
+    assert!(matches!(store.write(&key(1), &entry(1)), Write::Published));
     drop(lock);
     drop(store);
     assert_eq!((said(&storage), held(&storage).0), (held(&storage), 1));
@@ -111,9 +109,9 @@ fn a_change_that_could_not_be_recorded_is_recorded_with_the_next() {
     let (storage, _) = counted();
     let (faulty, broken) = with_failing_locks(&storage);
     let store = DiskStore::open_on(faulty, config(Path::new("/store")).0).unwrap();
-    assert!(matches!(store.store(key(1), &entry(1)), Stored::Published));
+    assert!(matches!(store.write(&key(1), &entry(1)), Write::Published));
     broken.store(false, Ordering::Relaxed);
-    assert!(matches!(store.store(key(2), &entry(2)), Stored::Published));
+    assert!(matches!(store.write(&key(2), &entry(2)), Write::Published));
     assert_eq!((said(&storage), held(&storage).0), (held(&storage), 2));
 }
 
@@ -124,29 +122,29 @@ fn totals_that_cannot_be_written_for_long_are_said_once() {
     let (config, warnings) = config(Path::new("/store"));
     let store = DiskStore::open_on(faulty, config).unwrap();
     for number in 0..5 {
-        assert!(matches!(store.store(key(number), &entry(number)), Stored::Published));
+        assert!(matches!(store.write(&key(number), &entry(number)), Write::Published));
     }
     assert_eq!(warnings.lock().unwrap().len(), 1, "{warnings:?}");
     broken.store(false, Ordering::Relaxed);
-    let _ = store.store(key(5), &entry(5));
+    let _ = store.write(&key(5), &entry(5));
     broken.store(true, Ordering::Relaxed);
-    let _ = store.store(key(6), &entry(6));
+    let _ = store.write(&key(6), &entry(6));
     assert_eq!(warnings.lock().unwrap().len(), 2, "it worked in between");
 }
 
 #[test]
-fn two_changes_in_a_folder_that_was_never_counted_are_counted_once() {
+fn two_changes_in_a_directory_that_was_never_counted_are_counted_once() {
     let storage = MemoryStorage::new();
     let (config, _) = config(Path::new("/store"));
     let config = Config { compression: Compression::Off, ..config };
     let store = DiskStore::open_on(Arc::new(storage.clone()), config).unwrap();
-    let _ = store.store(key(7), &entry(7));
+    let _ = store.write(&key(7), &entry(7));
     storage.remove_file(Path::new(TOTALS)).unwrap();
     assert_eq!(store.recompress(Compression::Zstd { level: 9 }).unwrap().entries, 1);
-    // Each write counts one more folder.
+    // Each write counts one more directory.
     for _ in 0..300 {
-        let _ = store.store(key(300), &entry(300));
-        let _ = store.remove(key(300)).unwrap();
+        let _ = store.write(&key(300), &entry(300));
+        let _ = store.remove(&key(300)).unwrap();
     }
     assert_eq!((said(&storage), held(&storage).0), (held(&storage), 1));
 }
@@ -160,12 +158,12 @@ fn those_who_write_and_remove_at_once_leave_exact_totals() {
             scope.spawn(move || {
                 let mut random = fastrand::Rng::with_seed(thread);
                 for _ in 0..1000 {
-                    // Few folders with few entries, so that they meet.
+                    // Few directories with few entries, so that they meet.
                     let number = random.u32(0..4) + 256 * random.u32(0..2);
                     if random.bool() {
-                        let _ = store.store(key(number), &entry(number));
+                        let _ = store.write(&key(number), &entry(number));
                     } else {
-                        let _ = store.remove(key(number)).unwrap();
+                        let _ = store.remove(&key(number)).unwrap();
                     }
                 }
                 assert_eq!(store.statistics().degraded, 0);
@@ -179,15 +177,15 @@ fn those_who_write_and_remove_at_once_leave_exact_totals() {
 fn what_others_write_while_a_trim_counts_is_not_lost() {
     let (storage, store) = counted();
     for number in 0..20 {
-        let _ = store.store(key(number), &entry(number));
+        let _ = store.write(&key(number), &entry(number));
     }
     let (writer, lists) = (store_on(storage.clone()), AtomicU32::new(0));
     let faulty = FaultyStorage::new(Arc::new(storage.clone()), move |operation| {
         if operation == Operation::List {
-            // Into the first folder, once that is counted.
+            // Into the first directory, once that is counted.
             let number = lists.fetch_add(1, Ordering::Relaxed) * 256;
             if number > 0 {
-                let _ = writer.store(key(number), &entry(number));
+                let _ = writer.write(&key(number), &entry(number));
             }
         }
         None

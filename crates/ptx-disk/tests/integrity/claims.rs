@@ -7,21 +7,21 @@ use std::thread;
 use std::time::Duration;
 
 use ptx_disk::storage::{FaultyStorage, MemoryStorage, Operation};
-use ptx_disk::{Claim, Config, DiskStore};
+use ptx_disk::{Claim, Config, DiskStore, Store as _};
 
-use crate::fixture::{config, entry, key, loaded, store};
+use crate::fixture::{Details as _, config, entry, key, loaded, store};
 
 /// Loads, claims, lowers: what a cache does on a miss.
 fn get_or_lower(store: &DiskStore, number: u32, lowered: &AtomicU32) {
     if loaded(store, number).is_some() {
         return;
     }
-    match store.claim(key(number)) {
-        Claim::Published(_) => {}
+    match store.claim(&key(number)) {
+        Ok(Claim::Published(_)) => {}
         claim => {
             lowered.fetch_add(1, Ordering::Relaxed);
             thread::sleep(Duration::from_millis(1));
-            let _ = store.store(key(number), &entry(number));
+            let _ = store.write(&key(number), &entry(number));
             drop(claim);
         }
     }
@@ -32,8 +32,8 @@ fn get_or_lower(store: &DiskStore, number: u32, lowered: &AtomicU32) {
 fn threads_lower_each_key_once_whether_they_share_a_store_or_not() {
     const THREADS: usize = 8;
     const KEYS: u32 = 20;
-    let folder = tempfile::tempdir().unwrap();
-    let open = || DiskStore::open(config(&folder.path().join("store")).0).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let open = || DiskStore::open(config(&directory.path().join("store")).0).unwrap();
     let (shared, lowered, barrier) = (open(), AtomicU32::new(0), Barrier::new(THREADS));
     thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -76,20 +76,20 @@ fn without_locks_threads_still_lower_each_key_once() {
 
 #[test]
 fn a_waiter_gives_up_after_the_longest_wait() {
-    let folder = tempfile::tempdir().unwrap();
-    let (config, warnings) = config(&folder.path().join("store"));
+    let directory = tempfile::tempdir().unwrap();
+    let (config, warnings) = config(&directory.path().join("store"));
     let wait = Duration::from_millis(30);
     let store = DiskStore::open(Config { longest_claim_wait: wait, ..config }).unwrap();
-    let held = store.claim(key(1));
-    assert!(matches!(held, Claim::Held(_)));
-    assert!(matches!(store.claim(key(1)), Claim::Unheld));
+    let held = store.claim(&key(1));
+    assert!(matches!(held, Ok(Claim::Held(_))));
+    assert!(matches!(store.claim(&key(1)), Ok(Claim::NotCoordinated)));
     let said = warnings.lock().unwrap().join("\n");
     assert!(!said.contains("  "), "{said}");
     assert!(said.contains("waited 30ms") && said.contains(&key(1).to_string()), "{said}");
     drop(held);
-    assert!(matches!(store.claim(key(1)), Claim::Held(_)));
+    assert!(matches!(store.claim(&key(1)), Ok(Claim::Held(_))));
     let statistics = store.statistics();
-    assert_eq!((statistics.claims_held, statistics.claims_unheld), (2, 1));
+    assert_eq!((statistics.claims_held, statistics.not_coordinated), (2, 1));
 }
 
 #[test]
@@ -97,31 +97,31 @@ fn a_waiter_reads_a_file_that_is_of_no_use_to_it_once() {
     let storage = MemoryStorage::new();
     let (config, _) = config(Path::new("/store"));
     let store = DiskStore::open_on(Arc::new(storage.clone()), config.clone()).unwrap();
-    let _ = store.store(key(1), &entry(1));
+    let _ = store.write(&key(1), &entry(1));
     let wait = Duration::from_millis(60);
     let strict = Config { most_entry_bytes: 10, longest_claim_wait: wait, ..config };
     let strict = DiskStore::open_on(Arc::new(storage), strict).unwrap();
-    let held = strict.claim(key(1));
-    assert!(matches!(held, Claim::Held(_)), "the entry is too large for this store");
-    assert!(matches!(strict.claim(key(1)), Claim::Unheld));
+    let held = strict.claim(&key(1));
+    assert!(matches!(held, Ok(Claim::Held(_))), "the entry is too large for this store");
+    assert!(matches!(strict.claim(&key(1)), Ok(Claim::NotCoordinated)));
     assert_eq!(strict.statistics().left_alone, 2);
 }
 
 #[test]
 fn a_claim_on_a_key_that_was_published_gives_the_entry() {
-    let (store, _folder) = store();
-    let _ = store.store(key(1), &entry(1));
-    assert!(matches!(store.claim(key(1)), Claim::Published(_)));
+    let (store, _directory) = store();
+    let _ = store.write(&key(1), &entry(1));
+    assert!(matches!(store.claim(&key(1)), Ok(Claim::Published(_))));
 }
 
 #[test]
 fn a_waiter_gets_the_entry_while_the_claim_is_still_held() {
-    let (store, _folder) = store();
-    let held = store.claim(key(1));
+    let (store, _directory) = store();
+    let held = store.claim(&key(1));
     thread::scope(|scope| {
-        let waiter = scope.spawn(|| store.claim(key(1)));
-        let _ = store.store(key(1), &entry(1));
-        assert!(matches!(waiter.join().unwrap(), Claim::Published(_)));
+        let waiter = scope.spawn(|| store.claim(&key(1)));
+        let _ = store.write(&key(1), &entry(1));
+        assert!(matches!(waiter.join().unwrap(), Ok(Claim::Published(_))));
     });
     drop(held);
 }

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ptx_disk::storage::{MemoryStorage, Survival};
-use ptx_disk::{Attributes, Compression, Config, DiskStore, Durability, Entry, Stored};
+use ptx_disk::{Compression, Config, DiskStore, Durability, Store as _};
 
-use crate::fixture::{config, entry, key, loaded};
+use crate::fixture::{Details as _, Write, config, entry, imported, key, loaded};
 
 fn open(storage: &MemoryStorage, durability: Durability) -> DiskStore {
     let (config, _) = config(Path::new("/store"));
@@ -19,15 +18,15 @@ fn open(storage: &MemoryStorage, durability: Durability) -> DiskStore {
 /// Which entries it was told are published.
 fn live(storage: &MemoryStorage, durability: Durability) -> Vec<u32> {
     let store = open(storage, durability);
-    let _claim = store.claim(key(9));
+    let _claim = store.claim(&key(9));
     let mut published = Vec::new();
     for number in [1, 2, 3] {
-        if matches!(store.store(key(number), &entry(number)), Stored::Published) {
+        if matches!(store.write(&key(number), &entry(number)), Write::Published) {
             published.push(number);
         }
     }
-    let _ = store.load(key(3));
-    let _ = store.store(key(OVER_IMPORTED), &entry(OVER_IMPORTED));
+    let _ = store.read(&key(3));
+    let _ = store.write(&key(OVER_IMPORTED), &entry(OVER_IMPORTED));
     let _ = store.recompress(Compression::Zstd { level: 9 });
     published
 }
@@ -35,15 +34,9 @@ fn live(storage: &MemoryStorage, durability: Durability) -> Vec<u32> {
 /// The key of an imported entry, over which a local one is written.
 const OVER_IMPORTED: u32 = 4;
 
-fn imported() -> Entry {
-    let mut imported = Entry::ptx("imported", Duration::ZERO);
-    imported.attributes.set(Attributes::ORIGIN, "a bundle");
-    imported
-}
-
 /// One of the two is there, whole.
 fn imported_or_local(store: &DiskStore, when: &str) {
-    let found = store.load(key(OVER_IMPORTED)).hit();
+    let found = store.read(&key(OVER_IMPORTED)).hit();
     let found = found.unwrap_or_else(|| panic!("{when}: both are gone")).payload;
     assert!(found == imported().payload || found == entry(OVER_IMPORTED).payload, "{when}");
 }
@@ -52,8 +45,8 @@ fn imported_or_local(store: &DiskStore, when: &str) {
 fn prepared() -> MemoryStorage {
     let storage = MemoryStorage::new();
     let store = open(&storage, Durability::Full);
-    let _ = store.store(key(3), &entry(3));
-    let _ = store.store(key(OVER_IMPORTED), &imported());
+    let _ = store.write(&key(3), &entry(3));
+    let _ = store.write(&key(OVER_IMPORTED), &imported());
     let path = crate::fixture::path_of(Path::new("/store"), 3);
     let file = ptx_disk::storage::Storage::open_or_create_file(&storage, &path).unwrap();
     file.write_at(b"damage", 200).unwrap();
@@ -68,16 +61,16 @@ fn goes_on(storage: &MemoryStorage, durability: Durability, when: &str) {
         let before = loaded(&store, number);
         assert!(
             matches!(
-                store.claim(key(number)),
-                ptx_disk::Claim::Held(_) | ptx_disk::Claim::Published(_)
+                store.claim(&key(number)),
+                Ok(ptx_disk::Claim::Held(_) | ptx_disk::Claim::Published(_))
             ),
             "{when}"
         );
         if before.is_none() {
-            let stored = store.store(key(number), &entry(number));
-            assert!(matches!(stored, Stored::Published), "{when}: {number} gave {stored:?}");
+            let stored = store.write(&key(number), &entry(number));
+            assert!(matches!(stored, Write::Published), "{when}: {number} gave {stored:?}");
         }
-        assert!(loaded(&store, number).is_some(), "{when}: {number} cannot be written anew");
+        assert!(loaded(&store, number).is_some(), "{when}: {number} cannot be written again");
     }
 }
 
@@ -137,7 +130,7 @@ fn synced_data_never_leaves_a_name_without_its_bytes() {
         let storage = MemoryStorage::new();
         storage.stop_after(stops_after);
         let store = open(&storage, Durability::Data);
-        let _ = store.store(key(1), &entry(1));
+        let _ = store.write(&key(1), &entry(1));
         let next = open(&storage.after_power_cut(Survival::Names), Durability::Data);
         let _ = loaded(&next, 1);
         assert_eq!(next.statistics().quarantined, 0, "cut after {stops_after}");

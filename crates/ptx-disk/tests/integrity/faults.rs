@@ -4,12 +4,11 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use ptx_disk::storage::{FaultyStorage, MemoryStorage, Operation};
-use ptx_disk::{Attributes, Claim, Compression, DiskStore, Entry, Stored};
+use ptx_disk::{Claim, Compression, DiskStore, Store as _};
 
-use crate::fixture::{config, entry, key, loaded, path_of};
+use crate::fixture::{Details as _, Write, config, entry, imported, key, loaded, path_of};
 
 /// ENOSPC, EIO, EACCES, EPERM, EROFS, EMFILE, ENFILE, EINTR, ESTALE, EBUSY, EDQUOT, EAGAIN,
 /// ELOOP, ENOTDIR, ENOENT, EEXIST, EISDIR, ENAMETOOLONG, ENOLCK, ENOSYS, EOPNOTSUPP, EINVAL,
@@ -24,11 +23,10 @@ fn prepared() -> MemoryStorage {
     let storage = MemoryStorage::new();
     let store = crate::fixture::store_on(storage.clone());
     for number in [1, 2] {
-        let _ = store.store(key(number), &entry(number));
+        let _ = store.write(&key(number), &entry(number));
     }
-    let mut imported = Entry::ptx("imported", Duration::ZERO);
-    imported.attributes.set(Attributes::ORIGIN, "a bundle");
-    let _ = store.store(key(4), &imported);
+    let imported = imported();
+    let _ = store.write(&key(4), &imported);
     let damaged = path_of(Path::new("/store"), 2);
     let file = ptx_disk::storage::Storage::open_or_create_file(&storage, &damaged).unwrap();
     file.write_at(b"damage", 200).unwrap();
@@ -39,19 +37,19 @@ fn prepared() -> MemoryStorage {
 fn use_everything(store: &DiskStore) {
     for number in [1, 2, 3] {
         if loaded(store, number).is_none() {
-            let claim = store.claim(key(number));
-            if !matches!(claim, Claim::Published(_)) {
-                let _ = store.store(key(number), &entry(number));
+            let claim = store.claim(&key(number));
+            if !matches!(claim, Ok(Claim::Published(_))) {
+                let _ = store.write(&key(number), &entry(number));
             }
         }
         let _ = loaded(store, number);
     }
-    let _ = store.store(key(1), &entry(1));
-    let _ = store.store(key(4), &entry(4));
-    let _ = store.remove(key(1));
+    let _ = store.write(&key(1), &entry(1));
+    let _ = store.write(&key(4), &entry(4));
+    let _ = store.remove(&key(1));
 }
 
-/// What tools do. It looks into every folder, so it takes thousands of calls.
+/// What tools do. It looks into every directory, so it takes thousands of calls.
 fn use_tools(store: &DiskStore) {
     let _ = store.recompress(Compression::Zstd { level: 9 });
     let _ = store.trim();
@@ -81,9 +79,9 @@ fn an_operation_that_always_fails() {
             let store = crate::fixture::store_on(memory);
             for number in [1, 2, 3] {
                 if loaded(&store, number).is_none() {
-                    let stored = store.store(key(number), &entry(number));
+                    let stored = store.write(&key(number), &entry(number));
                     assert!(
-                        matches!(stored, Stored::Published),
+                        matches!(stored, Write::Published),
                         "{operation:?}, {errno}: {stored:?}"
                     );
                 }
@@ -144,7 +142,7 @@ fn short_and_interrupted_transfers_change_nothing() {
         interrupted.then(|| io::ErrorKind::Interrupted.into())
     });
     let store = open(faulty.with_short_transfers(7));
-    assert!(matches!(store.store(key(3), &entry(3)), Stored::Published));
+    assert!(matches!(store.write(&key(3), &entry(3)), Write::Published));
     assert!(loaded(&store, 3).is_some() && loaded(&store, 1).is_some());
     let statistics = store.statistics();
     assert_eq!((statistics.read_failures, statistics.write_failures), (0, 0));
@@ -161,7 +159,10 @@ fn a_bad_sector_costs_its_entry_and_nothing_else() {
     });
     let store = open(faulty);
     assert!(loaded(&store, 1).is_none());
-    assert!(matches!(store.store(key(1), &entry(1)), Stored::Published), "set aside, so it is new");
+    assert!(
+        matches!(store.write(&key(1), &entry(1)), Write::Published),
+        "quarantined, so it is new"
+    );
     assert!(loaded(&store, 1).is_some());
     assert_eq!(store.statistics().degraded, 0);
 }

@@ -8,6 +8,7 @@ mod bounds;
 mod bundles;
 mod claims;
 mod conflicts;
+mod conformance;
 mod crash;
 mod damage;
 mod degradation;

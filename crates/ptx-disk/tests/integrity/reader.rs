@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use ptx_disk::{Attributes, Compression, DiskStore, Entry, EntryKey};
+use ptx_disk::{Artifact, Attributes, Compression, CubinArtifact, DiskStore, EntryKey, Store as _};
 use ptx_key::ModuleKey;
 
-use crate::fixture::{entry, key, path_of, store_with, text};
+use crate::fixture::{Details as _, entry, key, path_of, store_with, text};
 
 /// What a reader said, and whether it was content; `None` after saying why the test is skipped.
 fn run(script: &str, arguments: &[&Path]) -> Option<(bool, String)> {
@@ -38,22 +38,24 @@ const COMPRESSIONS: [(Compression, &str, i32); 3] = [
     (Compression::Zstd { level: 19 }, "zstd with a dictionary", 19),
 ];
 
-fn cubin() -> (ModuleKey, Entry) {
+fn cubin() -> (ModuleKey, CubinArtifact) {
     let bytes = [b"\x7fELF".as_slice(), &[0; 3000], b"the end"].concat();
-    (ModuleKey::from_bytes([7; 32]), Entry::cubin(bytes, Duration::ZERO))
+    (ModuleKey::from_bytes([7; 32]), Artifact::new(bytes))
 }
 
 #[test]
 fn python_reads_what_the_store_writes() {
     for (compression, encoding, level) in COMPRESSIONS {
-        let (store, folder) = store_with(compression);
-        let root = folder.path().join("store");
-        let mut entry = Entry::ptx(text(1), Duration::from_nanos(12_345_678));
-        entry.producer = "a back end".into();
-        entry.created = SystemTime::UNIX_EPOCH + Duration::from_nanos(1_700_000_000_123_456_789);
+        let (store, directory) = store_with(compression);
+        let root = directory.path().join("store");
+        let mut entry = Artifact::from(text(1)).with_cost(Duration::from_nanos(12_345_678));
+        entry.attributes.set(Attributes::PRODUCER, "a back end");
+        entry
+            .attributes
+            .set_created(SystemTime::UNIX_EPOCH + Duration::from_nanos(1_700_000_000_123_456_789));
         entry.attributes.set(Attributes::KERNEL, "saxpy");
         entry.attributes.set("raw", vec![0, 255]);
-        let _ = store.store(key(1), &entry);
+        let _ = store.write(&key(1), &entry);
         let Some((success, said)) = read_entry(&path_of(&root, 1)) else { return };
         assert!(success, "{said}");
         let expected = format!(
@@ -70,16 +72,16 @@ fn python_reads_what_the_store_writes() {
 #[test]
 fn python_decodes_what_the_store_compressed() {
     for (compression, encoding, _) in COMPRESSIONS {
-        let (store, folder) = store_with(compression);
-        let (root, out) = (folder.path().join("store"), folder.path().join("out"));
+        let (store, directory) = store_with(compression);
+        let (root, out) = (directory.path().join("store"), directory.path().join("out"));
         let (module, cubin) = cubin();
-        let _ = store.store(key(1), &entry(1));
-        let _ = store.store(module, &cubin);
+        let _ = store.write(&key(1), &entry(1));
+        let _ = store.write(&module, &cubin);
         let cubin_path = root.join(format!("entries-1/07/{module}.cubin-entry"));
         let cubin_encoding = if compression == Compression::Off { "plain" } else { "LZ4" };
         for (path, encoding, content) in [
             (path_of(&root, 1), encoding, text(1).into_bytes()),
-            (cubin_path, cubin_encoding, cubin.payload.as_bytes().to_vec()),
+            (cubin_path, cubin_encoding, cubin.payload.to_vec()),
         ] {
             let Some((success, said)) = run("read_entry.py", &[&path, &out]) else { return };
             assert!(success, "{said}");
@@ -91,10 +93,10 @@ fn python_decodes_what_the_store_compressed() {
 
 #[test]
 fn python_refuses_what_the_store_refuses() {
-    let (store, folder) = store_with(Compression::Off);
-    let root = folder.path().join("store");
+    let (store, directory) = store_with(Compression::Off);
+    let root = directory.path().join("store");
     let module = ModuleKey::from_bytes([7; 32]);
-    let _ = store.store(module, &Entry::cubin(&b"\x7fELF and so on"[..], Duration::ZERO));
+    let _ = store.write(&module, &Artifact::new(&b"\x7fELF and so on"[..]));
     let path = root.join(format!("entries-1/07/{module}.cubin-entry"));
     let whole = fs::read(&path).unwrap();
     let Some((success, said)) = read_entry(&path) else { return };
@@ -108,21 +110,28 @@ fn python_refuses_what_the_store_refuses() {
     }
 }
 
+fn content_of(store: &DiskStore, key: EntryKey) -> Vec<u8> {
+    match key {
+        EntryKey::Ptx(key) => store.load(&key).unwrap().unwrap().payload.as_bytes().to_vec(),
+        EntryKey::Cubin(key) => store.load(&key).unwrap().unwrap().payload.to_vec(),
+    }
+}
+
 /// A bundle of texts and a cubin of one key's bytes each.
 fn bundle(store: &DiskStore, path: &Path) -> Vec<EntryKey> {
     for number in 0..4 {
-        let _ = store.store(key(number), &entry(number));
+        let _ = store.write(&key(number), &entry(number));
     }
     let (module, cubin) = cubin();
-    let _ = store.store(module, &cubin);
+    let _ = store.write(&module, &cubin);
     assert_eq!(store.export(path, "shipped with an app", |_| true).unwrap(), 5);
     store.keys().unwrap()
 }
 
 #[test]
 fn python_reads_a_bundle() {
-    let (store, folder) = store_with(Compression::default());
-    let (path, out) = (folder.path().join("bundle"), folder.path().join("out"));
+    let (store, directory) = store_with(Compression::default());
+    let (path, out) = (directory.path().join("bundle"), directory.path().join("out"));
     let keys = bundle(&store, &path);
     fs::create_dir(&out).unwrap();
     let Some((success, said)) = run("read_bundle.py", &[&path, &out]) else { return };
@@ -131,14 +140,14 @@ fn python_reads_a_bundle() {
     assert!(success);
     for key in keys {
         let content = fs::read(out.join(format!("{key}.{}", key.kind()))).unwrap();
-        assert_eq!(content, store.load(key).hit().unwrap().payload.as_bytes());
+        assert_eq!(content, content_of(&store, key));
     }
 }
 
 #[test]
 fn python_refuses_a_damaged_bundle() {
-    let (store, folder) = store_with(Compression::default());
-    let path = folder.path().join("bundle");
+    let (store, directory) = store_with(Compression::default());
+    let path = directory.path().join("bundle");
     let _ = bundle(&store, &path);
     let whole = fs::read(&path).unwrap();
     let ends = [3, 9, 20, 40, 60, 200, whole.len() - 60, whole.len() - 1];

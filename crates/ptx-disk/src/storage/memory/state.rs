@@ -1,4 +1,4 @@
-//! Names and files, and what changes them.
+//! Which names and files are there?
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -21,7 +21,7 @@ pub(super) struct State {
 
 #[derive(Clone)]
 pub(super) struct Node {
-    pub(super) folder: bool,
+    pub(super) directory: bool,
     pub(super) bytes: Vec<u8>,
     pub(super) synced_bytes: Vec<u8>,
     pub(super) modified: SystemTime,
@@ -33,15 +33,15 @@ impl State {
         self.last_number
     }
 
-    pub(super) fn new_node(&mut self, folder: bool) -> u64 {
+    pub(super) fn new_node(&mut self, directory: bool) -> u64 {
         let number = self.new_number();
         let modified = SystemTime::now();
-        let node = Node { folder, bytes: Vec::new(), synced_bytes: Vec::new(), modified };
+        let node = Node { directory, bytes: Vec::new(), synced_bytes: Vec::new(), modified };
         self.files.insert(number, node);
         number
     }
 
-    /// Counts an operation; an error once the process is dead.
+    /// Counts an operation. Fails once the process is dead.
     pub(super) fn operation(&mut self) -> io::Result<()> {
         self.operations += 1;
         match self.stop_after {
@@ -58,7 +58,7 @@ impl State {
         self.names.get(path).copied().ok_or_else(|| {
             let parent = path.parent().and_then(|parent| self.names.get(parent));
             match parent.and_then(|number| self.files.get(number)) {
-                Some(node) if !node.folder => io::ErrorKind::NotADirectory.into(),
+                Some(node) if !node.directory => io::ErrorKind::NotADirectory.into(),
                 _ => io::ErrorKind::NotFound.into(),
             }
         })
@@ -68,27 +68,27 @@ impl State {
         self.files.get_mut(&number).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    pub(super) fn add(&mut self, path: &Path, folder: bool) -> io::Result<u64> {
+    pub(super) fn add(&mut self, path: &Path, directory: bool) -> io::Result<u64> {
         if self.names.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        self.folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        let number = self.new_node(folder);
+        self.directory(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        let number = self.new_node(directory);
         self.names.insert(path.to_owned(), number);
         Ok(number)
     }
 
-    pub(super) fn folder(&mut self, path: &Path) -> io::Result<()> {
+    pub(super) fn directory(&mut self, path: &Path) -> io::Result<()> {
         let number = self.number(path)?;
-        if self.node(number)?.folder { Ok(()) } else { Err(io::ErrorKind::NotADirectory.into()) }
+        if self.node(number)?.directory { Ok(()) } else { Err(io::ErrorKind::NotADirectory.into()) }
     }
 
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         let from_number = self.number(from)?;
-        self.folder(to.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        self.directory(to.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
         if let Some(number) = self.names.get(to).copied() {
-            // As on a real system, where only an empty folder may be replaced, and by a folder.
-            match (self.node(from_number)?.folder, self.node(number)?.folder) {
+            // As on a real system, which replaces only empty directories, by directories.
+            match (self.node(from_number)?.directory, self.node(number)?.directory) {
                 (false, false) => {}
                 (false, true) => return Err(io::ErrorKind::IsADirectory.into()),
                 (true, false) => return Err(io::ErrorKind::NotADirectory.into()),
@@ -110,7 +110,7 @@ impl State {
     pub(super) fn exchange(&mut self, one: &Path, other: &Path) -> io::Result<()> {
         let numbers = [self.number(one)?, self.number(other)?];
         for number in numbers {
-            if self.node(number)?.folder {
+            if self.node(number)?.directory {
                 return Err(io::ErrorKind::IsADirectory.into());
             }
         }
@@ -123,7 +123,7 @@ impl State {
     pub(super) fn metadata(&mut self, number: u64) -> io::Result<Metadata> {
         let node = self.node(number)?;
         Ok(Metadata {
-            kind: if node.folder { FileKind::Folder } else { FileKind::File },
+            kind: if node.directory { FileKind::Directory } else { FileKind::File },
             length: node.bytes.len() as u64,
             modified: node.modified,
             identity: FileIdentity { device: 1, inode: number },

@@ -1,15 +1,15 @@
-//! What a power cut leaves of what was never synced.
+//! What does a power cut leave?
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::state::{Node, State};
 
-/// What is written to a medium in one piece, in bytes.
+/// Bytes that a medium writes in one piece.
 const SECTOR: usize = 512;
 
-/// What of the state that was never synced is still there after a power cut. File systems differ,
-/// so a store must be right after each.
+/// How much of the unsynced state a power cut leaves. File systems differ, so a store must be right
+/// after each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Survival {
     /// Nothing.
@@ -20,12 +20,12 @@ pub enum Survival {
     NamesAndLengths,
     /// All of it, as after the death of a process.
     Everything,
-    /// Each name and each sector of 512 bytes by the toss of a coin with this seed.
+    /// Each name and each sector of 512 bytes at random, with this seed.
     Some(u64),
 }
 
 impl Survival {
-    /// Makes `state` what the next start of the machine finds.
+    /// Changes `state` to what the next start finds.
     pub(super) fn apply(self, state: &mut State) {
         let mut coin = fastrand::Rng::with_seed(match self {
             Self::Some(seed) => seed,

@@ -1,4 +1,4 @@
-//! The same words for systems that are not Unix, as far as the standard library has them.
+//! What does the standard library have for systems that are not Unix?
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -11,18 +11,18 @@ pub(super) fn refuse_links(_options: &mut OpenOptions) {}
 
 pub(super) fn set_file_mode(_options: &mut OpenOptions, _mode: u32) {}
 
-pub(super) fn set_folder_mode(_builder: &mut DirBuilder, _mode: u32) {}
+pub(super) fn set_directory_mode(_builder: &mut DirBuilder, _mode: u32) {}
 
 pub(super) fn change_mode(_file: &File, _mode: u32) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn change_folder_mode(_path: &Path, _mode: u32) -> io::Result<()> {
+pub(super) fn change_directory_mode(_path: &Path, _mode: u32) -> io::Result<()> {
     Ok(())
 }
 
 pub(super) fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
-    // A hard link refuses a name that is taken, which is what is wanted.
+    // A hard link refuses a name that is taken.
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -54,8 +54,8 @@ pub(super) fn set_modified(file: &File, time: SystemTime) -> io::Result<()> {
     file.set_modified(time)
 }
 
-pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
-    // NTFS journals names; there is no call that syncs a folder.
+pub(super) fn sync_directory(_directory: &Path) -> io::Result<()> {
+    // NTFS journals names. No call syncs a directory.
     Ok(())
 }
 
@@ -74,11 +74,11 @@ pub(super) fn has_no_locks(error: &io::Error) -> bool {
 }
 
 pub(super) fn details(_metadata: &fs::Metadata) -> (FileIdentity, Access) {
-    // The profile folder's own access list keeps other users out.
+    // The profile directory's own access list keeps other users out.
     let access = Access { mine: true, writable_by_all: false };
     (FileIdentity::default(), access)
 }
 
-pub(super) fn file_system(_folder: &Path) -> io::Result<FileSystem> {
+pub(super) fn file_system(_directory: &Path) -> io::Result<FileSystem> {
     Ok(FileSystem { available: u64::MAX, total: u64::MAX, network: None })
 }

@@ -6,32 +6,32 @@ use super::*;
 
 #[test]
 fn what_it_makes_is_private() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     let storage = OsStorage::new();
-    storage.create_folder(&at("folder")).unwrap();
+    storage.create_directory(&at("directory")).unwrap();
     storage.create_file(&at("file")).unwrap();
     storage.open_or_create_file(&at("lock")).unwrap();
     let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode() & 0o7777;
-    assert_eq!([mode("folder"), mode("file"), mode("lock")], [0o700, 0o600, 0o600]);
+    assert_eq!([mode("directory"), mode("file"), mode("lock")], [0o700, 0o600, 0o600]);
 }
 
 #[test]
 fn a_group_shares_what_is_made_for_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     let storage = OsStorage::for_group();
-    storage.create_folder(&at("folder")).unwrap();
+    storage.create_directory(&at("directory")).unwrap();
     storage.create_file(&at("file")).unwrap();
     storage.open_or_create_file(&at("lock")).unwrap();
     let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode() & 0o7777;
-    assert_eq!([mode("folder"), mode("file"), mode("lock")], [0o2770, 0o660, 0o660]);
+    assert_eq!([mode("directory"), mode("file"), mode("lock")], [0o2770, 0o660, 0o660]);
 }
 
 #[test]
 fn links_are_not_followed_and_pipes_do_not_block() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     let storage = OsStorage::new();
     fs::write(at("target"), "text").unwrap();
     symlink(at("target"), at("link")).unwrap();
@@ -54,8 +54,8 @@ fn links_are_not_followed_and_pipes_do_not_block() {
 
 #[test]
 fn every_way_to_rename_without_replacing_refuses_a_taken_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     fs::write(at("old"), "old").unwrap();
     fs::write(at("new"), "new").unwrap();
     for refuse in [system::rename_new, |from: &Path, to: &Path| fs::hard_link(from, to)] {
@@ -75,8 +75,8 @@ fn network_file_systems_are_known_by_name() {
 
 #[test]
 fn a_lock_goes_when_it_is_dropped_though_a_forked_process_has_the_file_open() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("lock");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lock");
     let open = || {
         let file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(&path);
         OsFile { file: file.unwrap(), locked: AtomicBool::new(false) }
@@ -100,9 +100,9 @@ fn the_present_time_can_be_given_to_a_file_of_another_user_that_the_group_may_wr
         eprintln!("skipped: only root can act for another user");
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let (path, group) = (folder.path().join("file"), Gid::from_raw(12_345));
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let (path, group) = (directory.path().join("file"), Gid::from_raw(12_345));
     let file = OsStorage::for_group().create_file(&path).unwrap();
     std::os::unix::fs::chown(&path, None, Some(group.as_raw())).unwrap();
     file.set_modified(SystemTime::UNIX_EPOCH).unwrap();

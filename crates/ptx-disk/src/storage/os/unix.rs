@@ -1,4 +1,4 @@
-//! What only Unix has a word for.
+//! What does Unix have beyond the standard library?
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::{Access, FileIdentity, FileSystem};
 
 pub(super) fn refuse_links(options: &mut OpenOptions) {
-    // A pipe in place of an entry would block the opening until somebody writes to it.
+    // Opening a pipe blocks until somebody writes to it.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     options.custom_flags(flags.bits().cast_signed());
 }
@@ -23,7 +23,7 @@ pub(super) fn set_file_mode(options: &mut OpenOptions, mode: u32) {
     options.mode(mode);
 }
 
-pub(super) fn set_folder_mode(builder: &mut DirBuilder, mode: u32) {
+pub(super) fn set_directory_mode(builder: &mut DirBuilder, mode: u32) {
     builder.mode(mode);
 }
 
@@ -31,12 +31,12 @@ pub(super) fn change_mode(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(mode))
 }
 
-/// Through the folder itself, so that no link that took its name leads elsewhere.
-pub(super) fn change_folder_mode(path: &Path, mode: u32) -> io::Result<()> {
+/// Changes the directory itself, never what a link in its place names.
+pub(super) fn change_directory_mode(path: &Path, mode: u32) -> io::Result<()> {
     let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
-    let folder =
+    let directory =
         OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-    change_mode(&folder, mode)
+    change_mode(&directory, mode)
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -71,7 +71,7 @@ pub(super) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usi
 
 pub(super) fn set_modified(file: &File, time: SystemTime) -> io::Result<()> {
     match file.set_modified(time) {
-        // Whoever may write a file of another user may give it the present time, and no other.
+        // A user who may write another's file may only give it the present time.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_present(time) => {
             let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
             let times = Timestamps { last_access: now, last_modification: now };
@@ -86,8 +86,8 @@ fn is_present(time: SystemTime) -> bool {
     since.unwrap_or_else(|ahead| ahead.duration()) < Duration::from_secs(1)
 }
 
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
+pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
 }
 
 pub(super) fn is_sharing_violation(_error: &io::Error) -> bool {
@@ -115,9 +115,9 @@ pub(super) fn details(metadata: &fs::Metadata) -> (FileIdentity, Access) {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) fn file_system(folder: &Path) -> io::Result<FileSystem> {
-    let facts = rustix::fs::statfs(folder)?;
-    // The field's type differs between architectures; every magic number has 32 bits.
+pub(super) fn file_system(directory: &Path) -> io::Result<FileSystem> {
+    let facts = rustix::fs::statfs(directory)?;
+    // The field's type differs between architectures.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -133,8 +133,8 @@ pub(super) fn file_system(folder: &Path) -> io::Result<FileSystem> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn file_system(folder: &Path) -> io::Result<FileSystem> {
-    let facts = rustix::fs::statvfs(folder)?;
+pub(super) fn file_system(directory: &Path) -> io::Result<FileSystem> {
+    let facts = rustix::fs::statvfs(directory)?;
     Ok(FileSystem {
         available: facts.f_bavail.saturating_mul(facts.f_frsize),
         total: facts.f_blocks.saturating_mul(facts.f_frsize),

@@ -1,0 +1,137 @@
+//! How do entries get into a bundle, and out of it into a store?
+
+use std::path::Path;
+
+use ptx_store::{Attributes, EntryKey};
+
+use super::index::{FIXED, Index};
+use super::reader::Missing;
+use crate::error::OnPath as _;
+use crate::format::Header;
+use crate::format::layout::new_name;
+use crate::publish::publisher::Outcome;
+use crate::read::entry_file::{EntryFile, Found};
+use crate::storage::{StorageFile, write_full};
+use crate::store::{DiskStore, Open};
+use crate::{Bundle, DiskError};
+
+/// What an import did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Imported {
+    /// Entries that the store did not have.
+    pub added: u64,
+    /// Entries that the store had with the same content.
+    pub already_there: u64,
+    /// Entries that the store had with other content, which stayed.
+    pub kept: u64,
+    /// Entries that are damaged, of a newer release, too large for this store's settings, or
+    /// without room in the header for their origin.
+    pub unusable: u64,
+}
+
+impl DiskStore {
+    /// Writes the entries that `chosen` picks into a bundle at `path`, replacing a file there.
+    /// Returns their number. The same entries under the same name always give the same bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskError::NotWritable`] if the store is off, [`DiskError::BadSetting`] for a name of more
+    /// than 255 bytes, and [`DiskError::Storage`] if the bundle cannot be written. Then nothing is
+    /// left of it.
+    pub fn export(
+        &self,
+        path: &Path,
+        name: &str,
+        chosen: impl Fn(&EntryKey) -> bool,
+    ) -> Result<u64, DiskError> {
+        let bad_name = || {
+            let expected = "give a name of at most 255 bytes and at most 4,194,304 entries";
+            DiskError::BadSetting { name: "bundle name", value: name.to_owned(), expected }
+        };
+        let Some(open) = &self.open else {
+            return Err(DiskError::NotWritable);
+        };
+        let storage = &*open.storage;
+        let directory = path.parent().unwrap_or(path);
+        let temporary = directory.join(format!(".{}", new_name(std::process::id())));
+        let file = storage.create_file(&temporary).on("create", &temporary)?;
+        let written = self.write_bundle(open, &*file, name, chosen);
+        let outcome = written.on("write", &temporary).and_then(|index| {
+            let index = index.ok_or_else(bad_name)?;
+            file.sync(true).on("sync", &temporary)?;
+            storage.rename(&temporary, path).on("write", path)?;
+            // The directory is the caller's, and the bundle is whole without this.
+            let _ = storage.sync_directory(directory);
+            Ok(index.entries.len() as u64)
+        });
+        if outcome.is_err() {
+            // If it cannot be removed it stays, under a random name.
+            let _ = storage.remove_file(&temporary);
+        }
+        outcome
+    }
+
+    fn write_bundle(
+        &self,
+        open: &Open,
+        file: &dyn StorageFile,
+        name: &str,
+        chosen: impl Fn(&EntryKey) -> bool,
+    ) -> std::io::Result<Option<Index>> {
+        let mut index = Index { name: name.to_owned(), entries: Vec::new() };
+        let mut offset = (FIXED + name.len()) as u64;
+        for key in self.keys().map_err(std::io::Error::other)? {
+            if !chosen(&key) {
+                continue;
+            }
+            // Skips entries that are damaged or gone by now.
+            let Ok(Found::Whole(stored, _)) = self.read_stored(open, &key) else { continue };
+            write_full(file, stored.bytes(), offset)?;
+            let length = stored.bytes().len() as u64;
+            index.entries.push((key, length));
+            offset = offset.saturating_add(length);
+        }
+        let Some((head, tail)) = index.to_bytes() else { return Ok(None) };
+        write_full(file, &tail, offset)?;
+        write_full(file, &head, 0)?;
+        Ok(Some(index))
+    }
+
+    /// Copies the entries of a bundle into the store, with the bundle's name as their origin. An
+    /// entry that is present stays, whatever its origin.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskError::NotWritable`], or if an entry cannot be written. The entries before it stay.
+    pub fn import(&self, bundle: &Bundle) -> Result<Imported, DiskError> {
+        let mut imported = Imported::default();
+        let open = self.writable().ok_or(DiskError::NotWritable)?;
+        for key in bundle.keys() {
+            let file = match bundle.stored(key, self.config.most_entry_bytes) {
+                Ok(Some(stored)) if stored.verify().is_ok() => with_origin(&stored, bundle.name()),
+                Err(Missing::Failed(error)) => return Err(error),
+                _ => None,
+            };
+            let Some((header, bytes)) = file else {
+                imported.unusable += 1;
+                continue;
+            };
+            match self.publish(open, &header, &bytes)? {
+                Outcome::New | Outcome::OverImported => imported.added += 1,
+                Outcome::AlreadyThere => imported.already_there += 1,
+                Outcome::Conflicting { .. } | Outcome::KeptNewer => imported.kept += 1,
+            }
+        }
+        Ok(imported)
+    }
+}
+
+/// The file of an imported entry. Returns `None` if its header has no room for the origin.
+fn with_origin(stored: &EntryFile, origin: &str) -> Option<(Header, Vec<u8>)> {
+    let mut header = stored.header.clone();
+    header.attributes.set(Attributes::ORIGIN, origin);
+    let mut file = header.to_bytes()?;
+    file.extend_from_slice(stored.payload());
+    Some((header, file))
+}
