@@ -8,7 +8,6 @@
 
 use std::convert::Infallible;
 use std::error::Error;
-use std::sync::Arc;
 
 use ptx_cache::PtxCache;
 use ptx_cuda::{
@@ -58,10 +57,9 @@ impl<D: Driver> Kernels<D> {
     fn function(&self, program: &AddConstant, key: &PtxKey) -> Result<Function<D>, CudaError> {
         let module_key = self.context.module_key(key);
         let module = self.modules.get_or_load(&self.context, &module_key, || {
-            let text = self
-                .texts
-                .get_or_lower(key, || Ok::<_, Infallible>(lower(program, &self.configuration)));
-            Ptx::new(text.map_err(|error| CudaError::Source(Arc::new(error.into())))?)
+            let lower = || Ok::<_, Infallible>(lower(program, &self.configuration));
+            let text = self.texts.get_or_lower(key, lower).map_err(CudaError::Cache)?;
+            Ptx::of(&text)
         })?;
         println!("  the module comes from {:?}", module.source);
         module.function("add")

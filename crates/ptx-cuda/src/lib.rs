@@ -117,10 +117,10 @@ pub use driver::{
 };
 pub use error::CudaError;
 pub use modules::{
-    CubinSnapshot, Function, Module, ModuleCache, ModuleKeys, ModuleSnapshot, ModuleSource,
-    ResidentKey, ServedModule, WarmProgress, Warmed,
+    CubinSnapshot, Function, Module, ModuleCache, ModuleKeys, ModuleSnapshot, ResidentKey,
+    WarmProgress, Warmed,
 };
-pub use ptx_cache::{Budget, Config, CubinStore, EntryReport, Snapshot};
+pub use ptx_cache::{Config, EntryReport, Served, Size, Snapshot, Source, Store};
 
 /// Tests the README's example.
 #[cfg(doctest)]

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use ptx_cache::{Attributes, PtxArtifact};
+
 use super::header::PtxHeader;
+use super::log::JitLog;
 use super::quote::excerpt;
 use super::tokens::{Token, Tokens, definitions};
 use crate::CudaError;
@@ -22,6 +25,8 @@ use crate::CudaError;
 pub struct Ptx {
     text: Arc<str>,
     header: PtxHeader,
+    /// What the text's artifact has beside it. Its cubin takes it over.
+    attributes: Attributes,
 }
 
 impl Ptx {
@@ -37,7 +42,27 @@ impl Ptx {
         if text.contains('\0') {
             return Err(nul_byte(&text));
         }
-        Ok(Self { text, header })
+        Ok(Self { text, header, attributes: Attributes::default() })
+    }
+
+    /// Checks the text of an artifact. A cubin that is assembled from it keeps its attributes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new).
+    pub fn of(artifact: &PtxArtifact) -> Result<Self, CudaError> {
+        let attributes = artifact.attributes.clone();
+        Ok(Self { attributes, ..Self::new(Arc::clone(&artifact.payload))? })
+    }
+
+    /// What a cubin of this text keeps beside its image: the text's attributes, and the assembly's
+    /// log where there is one.
+    pub(crate) fn cubin_attributes(&self, log: &JitLog) -> Attributes {
+        let mut attributes = self.attributes.clone();
+        if !log.text().is_empty() {
+            attributes.set(Attributes::LOG, log.text());
+        }
+        attributes
     }
 
     /// The text.

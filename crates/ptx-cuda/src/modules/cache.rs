@@ -3,15 +3,14 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use ptx_cache::{Cache, CacheError, Config, CubinStore, Made, Origin};
+use ptx_cache::{Cache, CacheError, Computed, Config, Entered, Served, Source, Store};
 use ptx_key::{ModuleKey, PtxIsa};
 
 use super::counts::ModuleSnapshot;
 use super::keys::ModuleKeys;
-use super::load::{Loader, Lower, Wanted};
+use super::load::{Found, Loader, Lower, Wanted};
 use super::module::Module;
 use super::residents::{Outcome, ResidentKey, Residents};
-use super::source::{ModuleSource, ServedModule};
 use super::unload::share_retired;
 use crate::{Context, ContextId, CudaError, Driver, Image, Ptxas};
 
@@ -68,7 +67,7 @@ impl<D: Driver> ModuleCache<D> {
     /// warning. Cubins of a driver of an unknown [build](Driver::build) are not kept: a later build
     /// would find them.
     #[must_use]
-    pub fn with_cubins(mut self, store: Arc<dyn CubinStore>) -> Self {
+    pub fn with_cubins(mut self, store: Arc<dyn Store<ModuleKey>>) -> Self {
         self.loader.keep_in(store);
         self
     }
@@ -102,7 +101,7 @@ impl<D: Driver> ModuleCache<D> {
         context: &Context<D>,
         key: &ModuleKey,
         image: impl FnOnce() -> Result<I, E>,
-    ) -> Result<ServedModule<D>, CudaError>
+    ) -> Result<Served<Module<D>>, CudaError>
     where
         I: Into<Image>,
         E: Into<Box<dyn Error + Send + Sync>>,
@@ -121,7 +120,7 @@ impl<D: Driver> ModuleCache<D> {
         context: &Context<D>,
         keys: &ModuleKeys,
         image: impl FnOnce() -> Result<I, E>,
-    ) -> Result<ServedModule<D>, CudaError>
+    ) -> Result<Served<Module<D>>, CudaError>
     where
         I: Into<Image>,
         E: Into<Box<dyn Error + Send + Sync>>,
@@ -144,7 +143,7 @@ impl<D: Driver> ModuleCache<D> {
         context: &Context<D>,
         key: &ModuleKey,
         mut lower: impl FnMut(Option<PtxIsa>) -> Result<I, E>,
-    ) -> Result<ServedModule<D>, CudaError>
+    ) -> Result<Served<Module<D>>, CudaError>
     where
         I: Into<Image>,
         E: Into<Box<dyn Error + Send + Sync>>,
@@ -159,7 +158,7 @@ impl<D: Driver> ModuleCache<D> {
         context: &Context<D>,
         wanted: Wanted<'_>,
         image: impl FnOnce() -> Result<I, E>,
-    ) -> Result<ServedModule<D>, CudaError>
+    ) -> Result<Served<Module<D>>, CudaError>
     where
         I: Into<Image>,
         E: Into<Box<dyn Error + Send + Sync>>,
@@ -176,36 +175,30 @@ impl<D: Driver> ModuleCache<D> {
         context: &Context<D>,
         wanted: Wanted<'_>,
         lower: &mut Lower<'_>,
-    ) -> Result<ServedModule<D>, CudaError> {
+    ) -> Result<Served<Module<D>>, CudaError> {
         let resident = ResidentKey { context: context.id(), module: *wanted.key };
-        let mut source = ModuleSource::Given;
-        let load = || match self.loader.load(context, wanted, lower) {
-            Ok(found) => {
-                source = found.source;
-                Ok(Made {
-                    cost: Some(found.cost),
-                    is_held_below: found.in_lower_tier,
-                    ..Made::new(Outcome::Loaded(found.module))
-                })
+        let lead = match self.cache.enter(resident).map_err(own_error)? {
+            Entered::Served(Served { value, source }) => {
+                return Ok(Served { value: value.module()?, source });
+            }
+            Entered::Lead(lead) => lead,
+        };
+        let (computed, source) = match self.loader.load(context, wanted, lower) {
+            Ok(Found { module, source, cost, in_lower_tier }) => {
+                let loaded = Computed::from(Outcome::Loaded(module));
+                (Computed { cost: Some(cost), in_lower_tier, ..loaded }, source)
             }
             // The next copy of a damaged text or image may be whole.
             Err(CudaError::Refused(refused))
                 if refused.is_permanent() && !refused.may_be_damaged() =>
             {
-                Ok(Made::new(Outcome::Refused(refused)))
+                (Computed::from(Outcome::Refused(refused)), Source::Computed)
             }
-            Err(error) => Err(error),
+            Err(error) => return Err(own_error(lead.fail(error))),
         };
-        let served = self.cache.get_or_make(resident, load).map_err(own_error)?;
-        let source = match served.origin {
-            Origin::Memory => ModuleSource::Memory,
-            Origin::Coalesced => ModuleSource::Coalesced,
-            Origin::Made => {
-                share_retired();
-                source
-            }
-        };
-        Ok(ServedModule { module: served.value.module()?, source })
+        let outcome = lead.publish(computed).value;
+        share_retired();
+        Ok(Served { value: outcome.module()?, source })
     }
 
     /// Unloads the retired modules that nobody uses, and returns their number. This may wait for

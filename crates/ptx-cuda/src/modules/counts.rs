@@ -4,16 +4,16 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use ptx_cache::{Resident, Snapshot};
+use ptx_cache::{Size, Snapshot};
 
 /// What a cache of modules has and did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModuleSnapshot {
-    /// Resident modules and requests. A remembered refusal counts as an entry.
+    /// Size modules and requests. A remembered refusal counts as an entry.
     pub memory: Snapshot,
     /// Retired modules that wait to be unloaded. The budget does not cover their bytes.
-    pub retired: Resident,
+    pub retired: Size,
     /// Loads, by where the machine code came from.
     pub cubins: CubinSnapshot,
 }

@@ -4,14 +4,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use ptx_cache::{CacheError, Claim, CubinStore, StoredCubin};
+use ptx_cache::{CacheError, Claim, CubinArtifact, Source, Store};
 use ptx_key::{ModuleKey, PtxIsa};
 
 use super::counts::{LoadCounts, ModuleSnapshot};
 use super::module::Module;
 use super::residents::Residents;
 use super::room::Room;
-use super::source::ModuleSource;
 use super::store::GuardedStore;
 use super::writer::CubinWriter;
 use crate::{Assembled, Context, Cubin, CudaError, Driver, Image, JitLog, Ptx, Ptxas};
@@ -38,7 +37,7 @@ pub(crate) struct Loader<D: Driver> {
 /// A module that was loaded now.
 pub(crate) struct Found<D: Driver> {
     pub(crate) module: Module<D>,
-    pub(crate) source: ModuleSource,
+    pub(crate) source: Source,
     /// What computing it again would take.
     pub(crate) cost: Duration,
     /// True if the next request finds its cubin in the store.
@@ -66,9 +65,14 @@ impl<D: Driver> Loader<D> {
         Self { cubins: None, ptxas: None, counts: Arc::default(), room, residents }
     }
 
-    pub(crate) fn keep_in(&mut self, store: Arc<dyn CubinStore>) {
+    pub(crate) fn keep_in(&mut self, store: Arc<dyn Store<ModuleKey>>) {
         let store = GuardedStore::new(store, Arc::clone(&self.counts));
         self.cubins = Some(CubinWriter::new(store));
+    }
+
+    /// The name of the store.
+    fn tier(&self) -> Arc<str> {
+        self.cubins.as_ref().map_or_else(|| "".into(), |cubins| cubins.store().name())
     }
 
     pub(crate) fn rescue_by(&mut self, ptxas: Arc<Ptxas>) {
@@ -192,7 +196,7 @@ impl<'l, D: Driver> Load<'l, D> {
         match cubins.store().claim(self.key) {
             Claim::Held(claim) => self.claim = Some(claim),
             Claim::Published(stored) => return self.take_or_remove(&stored, Instant::now()),
-            Claim::Unheld => {}
+            Claim::NotCoordinated => {}
         }
         Ok(None)
     }
@@ -200,7 +204,7 @@ impl<'l, D: Driver> Load<'l, D> {
     /// Loads a stored cubin, or removes it where the driver refuses it.
     fn take_or_remove(
         &mut self,
-        stored: &StoredCubin,
+        stored: &CubinArtifact,
         started: Instant,
     ) -> Result<Option<Found<D>>, CudaError> {
         let error = match self.take(stored, started) {
@@ -208,16 +212,16 @@ impl<'l, D: Driver> Load<'l, D> {
             Err(error) => error,
         };
         if !error.blames_image() {
-            self.suspect = Some(Arc::clone(&stored.image));
+            self.suspect = Some(Arc::clone(&stored.payload));
         } else if let Some(cubins) = self.cubins {
-            cubins.store().remove_refused(self.key, &stored.image);
+            cubins.store().remove_if_payload(self.key, &stored.payload);
         }
         self.count_refused(error).map(|()| None)
     }
 
     /// Loads a stored cubin.
-    fn take(&self, stored: &StoredCubin, started: Instant) -> Result<Found<D>, CudaError> {
-        let cubin = Cubin::new(Arc::clone(&stored.image))?;
+    fn take(&self, stored: &CubinArtifact, started: Instant) -> Result<Found<D>, CudaError> {
+        let cubin = Cubin::new(Arc::clone(&stored.payload))?;
         let module = self.image(&cubin.into(), &JitLog::default())?;
         let took = started.elapsed();
         self.loader.counts.hits.add(took);
@@ -225,7 +229,8 @@ impl<'l, D: Driver> Load<'l, D> {
             residents.note_load(took);
         }
         let cost = stored.cost.max(took);
-        Ok(Found { module, source: ModuleSource::Cubin, cost, in_lower_tier: true })
+        let source = Source::Tier(self.loader.tier());
+        Ok(Found { module, source, cost, in_lower_tier: true })
     }
 
     /// Counts a refused cubin, and goes on: it says nothing about the module. Any other error is
@@ -253,7 +258,7 @@ impl<'l, D: Driver> Load<'l, D> {
         let module = self.image(image, &JitLog::default())?;
         let cost = started.elapsed();
         self.loader.counts.given.add(cost);
-        Ok(Found { module, source: ModuleSource::Given, cost, in_lower_tier: false })
+        Ok(Found { module, source: Source::Computed, cost, in_lower_tier: false })
     }
 
     /// Assembles and loads a text, or loads it as it is where that fails.
@@ -266,7 +271,7 @@ impl<'l, D: Driver> Load<'l, D> {
         let by_driver = self.context.driver_assembles();
         let started = Instant::now();
         match self.assemble(ptx) {
-            Ok(assembled) => match self.assembled(assembled, started)? {
+            Ok(assembled) => match self.assembled(ptx, assembled, started)? {
                 Some(found) => Ok(found),
                 None => self.given(&image),
             },
@@ -298,6 +303,7 @@ impl<'l, D: Driver> Load<'l, D> {
     /// Loads a new cubin and stores it. Returns `None` where the driver refuses it.
     fn assembled(
         &mut self,
+        ptx: &Ptx,
         Assembled { cubin, log }: Assembled,
         started: Instant,
     ) -> Result<Option<Found<D>>, CudaError> {
@@ -311,11 +317,13 @@ impl<'l, D: Driver> Load<'l, D> {
         let in_lower_tier = self.cubins.is_some_and(|cubins| cubins.store().is_writable());
         if let Some(cubins) = self.cubins {
             if let Some(suspect) = self.suspect.take().filter(|suspect| *suspect != image) {
-                cubins.store().remove_refused(self.key, &suspect);
+                cubins.store().remove_if_payload(self.key, &suspect);
             }
-            cubins.write(*self.key, StoredCubin { image, cost: assembly }, self.claim.take());
+            let mut artifact = CubinArtifact::new(image).with_cost(assembly);
+            artifact.attributes = ptx.cubin_attributes(&log);
+            cubins.write(*self.key, artifact, self.claim.take());
         }
-        Ok(Some(Found { module, source: ModuleSource::Assembled, cost, in_lower_tier }))
+        Ok(Some(Found { module, source: Source::Computed, cost, in_lower_tier }))
     }
 
     /// Loads a text of an instruction set that the driver does not know: assembled by `ptxas`, or
@@ -361,7 +369,7 @@ impl<'l, D: Driver> Load<'l, D> {
         match context.assemble(ptx) {
             Ok(assembled) => {
                 load.claim = self.claim.take();
-                load.assembled(assembled, started)
+                load.assembled(ptx, assembled, started)
             }
             Err(error) if error.is_permanent() => {
                 tracing::debug!(%error, "ptxas refuses the text too");

@@ -22,9 +22,9 @@ use crate::{Context, CudaError, Driver, Global, Image, JitLog, Loaded};
 ///
 /// A launch continues after its call returns, and a captured graph holds no module: keep the module
 /// until the launch is done, or as long as the graph.
-pub struct Module<D: Driver>(Arc<Resident<D>>);
+pub struct Module<D: Driver>(Arc<Size<D>>);
 
-struct Resident<D: Driver> {
+struct Size<D: Driver> {
     /// Given to [`retire`] when this drops.
     held: ScopeGuard<Held<D>, fn(Held<D>)>,
     functions: Lookups<Named<D::Function>>,
@@ -108,7 +108,7 @@ impl<D: Driver> Module<D> {
         };
         let bytes = image.device_bytes();
         let held = Held { context, module, bytes, room: room.map(Arc::clone) };
-        Self(Arc::new(Resident {
+        Self(Arc::new(Size {
             held: scopeguard::guard(held, retire::<D>),
             functions: Lookups::new(),
             globals: Lookups::new(),

@@ -76,6 +76,6 @@ impl<D: Driver> EvictIdle for Residents<D> {
         let is_idle = |key: &ResidentKey, outcome: &Outcome<D>| {
             key.context.device == device && outcome.is_idle()
         };
-        self.shed(bytes, is_idle).entries
+        self.evict_where(bytes, is_idle).entries
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use ptx_cache::Resident;
+use ptx_cache::Size;
 
 use crate::{Context, Driver};
 
@@ -120,10 +120,10 @@ impl<D: Driver> UnloadQueue<D> {
     }
 
     /// The number and bytes of the modules that wait.
-    pub(crate) fn content(&self) -> Resident {
+    pub(crate) fn content(&self) -> Size {
         let Waiting { unused, .. } = &*self.waiting();
         let bytes = unused.iter().fold(0_u64, |sum, unused| sum.saturating_add(unused.bytes));
-        Resident { entries: unused.len() as u64, bytes }
+        Size { entries: unused.len() as u64, bytes }
     }
 
     /// Unloads the modules that wait. Later ones are unloaded by their push.

@@ -8,12 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use ptx_cache::{Claim, CubinStore, StoredCubin};
+use ptx_cache::{Claim, CubinArtifact, Source, Store, Stored};
 use ptx_key::{JitConfiguration, ModuleKey};
 
 use super::cache::ModuleCache;
 use super::keys::ModuleKeys;
-use super::source::ModuleSource;
 use crate::{Context, Cubin, CudaError, Driver, Image, Ptx, Ptxas};
 
 /// The progress of a warm-up, reported once for each key, in the thread that loaded it.
@@ -27,7 +26,7 @@ pub struct WarmProgress<'p> {
     /// The key that is done now.
     pub key: &'p ModuleKey,
     /// Where its module came from, or why there is none.
-    pub outcome: &'p Result<ModuleSource, CudaError>,
+    pub outcome: &'p Result<Source, CudaError>,
 }
 
 /// The result of a warm-up.
@@ -110,7 +109,7 @@ impl Ptxas {
     /// stop.
     pub fn warm<F, E>(
         &self,
-        store: &dyn CubinStore,
+        store: &dyn Store<ModuleKey>,
         jit: &JitConfiguration,
         wanted: impl IntoIterator<Item = (ModuleKey, F)>,
         threads: Option<NonZeroUsize>,
@@ -129,39 +128,42 @@ impl Ptxas {
 
     fn assemble_into(
         &self,
-        store: &dyn CubinStore,
+        store: &dyn Store<ModuleKey>,
         jit: &JitConfiguration,
         key: &ModuleKey,
         text: impl FnOnce() -> Result<Ptx, CudaError>,
-    ) -> Result<ModuleSource, CudaError> {
+    ) -> Result<Source, CudaError> {
         let failed =
             |source| CudaError::Store { store: store.name().to_owned(), source: Arc::new(source) };
         if let Some(stored) = store.load(key).map_err(failed)? {
-            if Cubin::new(Arc::clone(&stored.image)).is_ok() {
-                return Ok(ModuleSource::Cubin);
+            if Cubin::new(Arc::clone(&stored.payload)).is_ok() {
+                return Ok(Source::Tier(store.name().into()));
             }
-            store.remove_refused(key, &stored.image).map_err(failed)?;
+            store.remove_if_payload(key, &stored.payload).map_err(failed)?;
         }
         // Held until the cubin is stored.
         let _claim = match store.claim(key).map_err(failed)? {
-            Claim::Published(_) => return Ok(ModuleSource::Cubin),
+            Claim::Published(_) => return Ok(Source::Tier(store.name().into())),
             claim => claim,
         };
         let text = text()?;
         if text.kernels().next().is_none() {
             return Err(text.ends_before_a_kernel());
         }
-        let keeps = || {
-            let why = "it is off or read-only, or cannot write any more";
-            if store.is_writable() { Ok(()) } else { Err(failed(why.into())) }
-        };
-        keeps()?;
+        let skips = "it is off or read-only, or cannot write any more";
+        if !store.is_writable() {
+            return Err(failed(skips.into()));
+        }
         let started = Instant::now();
         let assembled = self.assemble(&text, jit.compute_capability, &jit.options)?;
         let image = Arc::clone(assembled.cubin.image());
-        store.store(key, &StoredCubin { image, cost: started.elapsed() }).map_err(failed)?;
-        // The store may have stopped writing meanwhile.
-        keeps().map(|()| ModuleSource::Assembled)
+        let mut cubin = CubinArtifact::new(image).with_cost(started.elapsed());
+        cubin.attributes = text.cubin_attributes(&assembled.log);
+        match store.store(key, &cubin).map_err(failed)? {
+            Stored::Written | Stored::Present => Ok(Source::Computed),
+            // The store stopped writing meanwhile.
+            Stored::Skipped => Err(failed(skips.into())),
+        }
     }
 }
 
@@ -169,7 +171,7 @@ impl Ptxas {
 fn in_parallel<F: Send>(
     wanted: impl IntoIterator<Item = (ModuleKey, F)>,
     threads: Option<NonZeroUsize>,
-    work: impl Fn(&ModuleKey, F) -> Result<ModuleSource, CudaError> + Sync,
+    work: impl Fn(&ModuleKey, F) -> Result<Source, CudaError> + Sync,
     progress: impl Fn(&WarmProgress<'_>) + Sync,
 ) -> Warmed {
     let wanted: Vec<_> = wanted.into_iter().collect();
@@ -192,7 +194,7 @@ fn in_parallel<F: Send>(
             progress(&WarmProgress { done, total, key: &key, outcome: &outcome });
             let mut warmed = warmed.lock().unwrap_or_else(PoisonError::into_inner);
             match outcome {
-                Ok(ModuleSource::Assembled | ModuleSource::Given) => warmed.computed += 1,
+                Ok(Source::Computed) => warmed.computed += 1,
                 Ok(_) => warmed.already_there += 1,
                 Err(error) => warmed.failures.push((key, error)),
             }

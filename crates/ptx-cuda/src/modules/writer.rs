@@ -4,7 +4,7 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
-use ptx_cache::StoredCubin;
+use ptx_cache::CubinArtifact;
 use ptx_key::ModuleKey;
 
 use super::store::GuardedStore;
@@ -20,7 +20,7 @@ pub(crate) struct CubinWriter {
 }
 
 enum Job {
-    Write(ModuleKey, StoredCubin, Option<Box<dyn Send>>),
+    Write(ModuleKey, CubinArtifact, Option<Box<dyn Send>>),
     /// Answers when all jobs before it are done.
     Flush(SyncSender<()>),
 }
@@ -49,7 +49,7 @@ impl CubinWriter {
     }
 
     /// Writes a cubin in the background, and then releases the claim on its key.
-    pub(crate) fn write(&self, key: ModuleKey, cubin: StoredCubin, claim: Option<Box<dyn Send>>) {
+    pub(crate) fn write(&self, key: ModuleKey, cubin: CubinArtifact, claim: Option<Box<dyn Send>>) {
         let job = Job::Write(key, cubin, claim);
         let job = match self.running.get_or_init(|| self.start()) {
             Some((jobs, _)) => match jobs.try_send(job) {

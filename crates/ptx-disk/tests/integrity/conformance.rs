@@ -74,7 +74,7 @@ fn a_trace_comes_back_with_its_artifact() {
         isa: "8.0".parse().unwrap(),
         subgroup_size: 32,
         policy: DispatchPolicy::default(),
-        features: FeatureFlags::new(),
+        features: FeatureFlags::default(),
         toolchain: None,
     };
     let trace = KeyBuilder::new(&configuration).unwrap().trace(&Program);

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use ptx_cache::Budget;
+use ptx_cache::Size;
 
 use super::*;
 use crate::{CubinSnapshot, DriverCode, Failure, JitLog, Operation, Ptx, RecordingDriver};
@@ -29,7 +29,7 @@ fn load(
 ) -> Module<RecordingDriver> {
     let text = text(number);
     let key = context.module_key_of_text(&text);
-    modules.get_or_load(context, &key, || Ptx::new(text)).unwrap().module
+    modules.get_or_load(context, &key, || Ptx::new(text)).unwrap().value
 }
 
 /// Waits until the retired modules are unloaded. Other tests' threads may delay that.
@@ -68,7 +68,7 @@ fn concurrent_requests_share_one_load() {
     });
     assert_eq!((lowerings.into_inner(), driver.count(Operation::Load)), (1, 1));
     assert!(functions.iter().all(|function| function.raw() == functions[0].raw()));
-    assert_eq!(modules.snapshot().memory.made, 1);
+    assert_eq!(modules.snapshot().memory.computed, 1);
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn a_source_that_requests_its_own_module_is_an_error() {
 #[test]
 fn a_full_cache_unloads_what_nobody_uses() {
     let (driver, context) = start();
-    let budget = Budget { entries: 4, bytes: Budget::MOST_BYTES };
+    let budget = Size { entries: 4, bytes: u64::MAX };
     let modules = ModuleCache::new(Config::with_budget(budget));
     let used = load(&modules, &context, 0).function("kernel_0").unwrap();
     for number in 1..20 {
@@ -237,7 +237,7 @@ fn a_full_cache_unloads_what_nobody_uses() {
 fn bytes_are_a_budget_too() {
     let (driver, context) = start();
     let bytes = load(&ModuleCache::new(Config::default()), &context, 0).bytes();
-    let budget = Budget { entries: 100, bytes: bytes * 2 };
+    let budget = Size { entries: 100, bytes: bytes * 2 };
     let modules = ModuleCache::new(Config::with_budget(budget));
     for number in 0..9 {
         assert_eq!(load(&modules, &context, number).bytes(), bytes);
@@ -281,7 +281,7 @@ proptest! {
     fn no_order_of_steps_breaks_a_rule(steps in proptest::collection::vec(step(), 0..60)) {
         let (driver, primary) = start();
         let contexts = [primary, Context::own(&driver, 0).unwrap()];
-        let config = |entries| Config::with_budget(Budget { entries, bytes: 1 << 20 });
+        let config = |entries| Config::with_budget(Size { entries, bytes: 1 << 20 });
         let modules = ModuleCache::new(config(4));
         let mut kept = Vec::new();
         for step in steps {

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Barrier, Mutex};
 use std::thread;
 
-use ptx_cache::{Budget, Candidate, Config, Retention};
+use ptx_cache::{Candidate, Config, Retention, Size};
 
 use super::super::cache::ModuleCache;
 use super::super::counts::CubinSnapshot;
@@ -36,7 +36,7 @@ impl Process {
     fn of_build(store: &Arc<MapStore>, build: Option<DriverBuild>) -> Self {
         let driver = RecordingDriver::of_build(build);
         let context = Context::primary(&driver, 0).unwrap();
-        let store: Arc<dyn CubinStore> = Arc::<MapStore>::clone(store);
+        let store: Arc<dyn Store<ModuleKey>> = Arc::<MapStore>::clone(store);
         let modules = ModuleCache::new(Config::default()).with_cubins(store);
         Self { driver, context, modules }
     }
@@ -45,9 +45,9 @@ impl Process {
         self.context.module_key_of_text(TEXT)
     }
 
-    fn load(&self) -> Result<ModuleSource, CudaError> {
+    fn load(&self) -> Result<Source, CudaError> {
         let served = self.modules.get_or_load(&self.context, &self.key(), || Ptx::new(TEXT))?;
-        served.module.function("a")?;
+        served.function("a")?;
         Ok(served.source)
     }
 
@@ -65,15 +65,15 @@ fn judged(code: DriverCode) -> Failure {
 fn a_text_is_assembled_once_and_the_next_process_loads_its_cubin() {
     let store = Arc::default();
     let first = Process::new(&store);
-    assert_eq!(first.load().unwrap(), ModuleSource::Assembled);
-    assert_eq!(first.load().unwrap(), ModuleSource::Memory);
+    assert_eq!(first.load().unwrap(), Source::Computed);
+    assert_eq!(first.load().unwrap(), Source::Memory);
     let counts = first.counts();
     assert_eq!((counts.assembled, counts.written, counts.hits), (1, 1, 0));
     drop(first);
     let second = Process::new(&store);
     let never = || -> Result<Ptx, CudaError> { panic!("the text is not needed") };
     let served = second.modules.get_or_load(&second.context, &second.key(), never).unwrap();
-    assert_eq!(served.source, ModuleSource::Cubin);
+    assert_eq!(served.source, Source::Tier("map".into()));
     assert_eq!((second.counts().hits, second.counts().assembled), (1, 0));
     assert_eq!(second.driver.count(Operation::Assemble), 0);
 }
@@ -83,7 +83,7 @@ fn a_text_is_assembled_once_and_the_next_process_loads_its_cubin() {
 struct Costs(Mutex<Vec<Duration>>);
 
 impl Retention for Costs {
-    fn leaving(&self, candidates: &[Candidate], _: Budget) -> Vec<usize> {
+    fn victims(&self, candidates: &[Candidate], _: Size) -> Vec<usize> {
         *self.0.lock().unwrap() = candidates.iter().map(|candidate| candidate.cost).collect();
         vec![0]
     }
@@ -100,18 +100,18 @@ fn the_next_miss_costs_a_load_where_the_store_has_the_cubin() {
     let costs = Arc::<Costs>::default();
     let config = Config {
         retention: Arc::<Costs>::clone(&costs),
-        ..Config::with_budget(Budget { entries: 2, bytes: Budget::MOST_BYTES })
+        ..Config::with_budget(Size { entries: 2, bytes: u64::MAX })
     };
     let process = Process::new(&store);
-    let cubins: Arc<dyn CubinStore> = Arc::<MapStore>::clone(&store);
+    let cubins: Arc<dyn Store<ModuleKey>> = Arc::<MapStore>::clone(&store);
     let modules = ModuleCache::new(config).with_cubins(cubins);
     for kernel in ["b", "c", "d"] {
         let text = TEXT.replace("a()", &format!("{kernel}()"));
         let key = process.context.module_key_of_text(&text);
-        let image = crate::assemble::smallest_cubin(90, text.as_bytes()).into();
-        store.kept.lock().unwrap().insert(key, StoredCubin { image, cost: ASSEMBLY });
+        let image = crate::assemble::smallest_cubin(90, text.as_bytes());
+        store.kept.lock().unwrap().insert(key, CubinArtifact::new(image).with_cost(ASSEMBLY));
         let served = modules.get_or_load(&process.context, &key, || Ptx::new(text)).unwrap();
-        assert_eq!(served.source, ModuleSource::Cubin);
+        assert_eq!(served.source, Source::Tier("map".into()));
     }
     assert!(modules.entries().iter().all(|entry| entry.cost >= ASSEMBLY));
     let costs = costs.0.lock().unwrap().clone();
@@ -123,9 +123,9 @@ fn the_next_miss_costs_a_load_where_the_store_has_the_cubin() {
 fn another_build_of_the_driver_misses() {
     let store = Arc::default();
     for (build, expected) in [
-        ("580.65.06", ModuleSource::Assembled),
-        ("580.95.05", ModuleSource::Assembled),
-        ("580.65.06", ModuleSource::Cubin),
+        ("580.65.06", Source::Computed),
+        ("580.95.05", Source::Computed),
+        ("580.65.06", Source::Tier("map".into())),
     ] {
         let process = Process::of_build(&store, Some(DriverBuild::new(build)));
         assert_eq!(process.load().unwrap(), expected, "{build}");
@@ -157,9 +157,9 @@ fn the_linker_assembles_texts_also_without_a_store() {
     let modules = ModuleCache::new(Config::default());
     let key = context.module_key_of_text(TEXT);
     let served = modules.get_or_load(&context, &key, || Ptx::new(TEXT)).unwrap();
-    assert_eq!(served.source, ModuleSource::Assembled);
+    assert_eq!(served.source, Source::Computed);
     assert_eq!((driver.count(Operation::Assemble), driver.count(Operation::Load)), (1, 1));
-    assert!(served.module.log().text().contains("bytes of PTX"), "{:?}", served.module.log());
+    assert!(served.log().text().contains("bytes of PTX"), "{:?}", served.log());
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_driver_of_an_unknown_build_keeps_no_cubins() {
     let store = Arc::<MapStore>::default();
     for _ in 0..2 {
         let process = Process::of_build(&store, None);
-        assert_eq!(process.load().unwrap(), ModuleSource::Assembled);
+        assert_eq!(process.load().unwrap(), Source::Computed);
         assert_eq!((process.counts().assembled, process.counts().written), (1, 0));
         assert!(store.kept.lock().unwrap().is_empty());
     }
@@ -181,10 +181,10 @@ fn a_refused_stored_cubin_is_assembled_again_and_is_no_refusal_of_the_module() {
         let (key, good) = store.only();
         let process = Process::new(&store);
         process.driver.fail_next(Operation::Load, judged(code));
-        assert_eq!(process.load().unwrap(), ModuleSource::Assembled, "{code}");
+        assert_eq!(process.load().unwrap(), Source::Computed, "{code}");
         assert_eq!((process.counts().refused, process.counts().written), (1, 1));
-        assert_eq!(store.only(), (key, StoredCubin { cost: store.only().1.cost, ..good }));
-        assert_eq!(process.load().unwrap(), ModuleSource::Memory);
+        assert_eq!(store.only(), (key, CubinArtifact { cost: store.only().1.cost, ..good }));
+        assert_eq!(process.load().unwrap(), Source::Memory);
     }
 }
 
@@ -193,9 +193,9 @@ fn bytes_that_are_not_a_cubin_are_removed_from_the_store() {
     let store = Arc::<MapStore>::default();
     let process = Process::new(&store);
     store.put(process.key(), b"no cubin");
-    assert_eq!(process.load().unwrap(), ModuleSource::Assembled);
+    assert_eq!(process.load().unwrap(), Source::Computed);
     process.modules.flush();
-    assert!(store.only().1.image.starts_with(b"\x7fELF"));
+    assert!(store.only().1.payload.starts_with(b"\x7fELF"));
 }
 
 /// The cause may be the cubin, or the driver's state: then the text fails too.
@@ -205,17 +205,19 @@ fn after_an_unclear_refusal_the_text_is_tried_and_the_cubin_stays() {
         let store = Arc::<MapStore>::default();
         Process::new(&store).load().unwrap();
         let before = store.only();
-        for (failures, expected) in [(1, ModuleSource::Assembled), (2, ModuleSource::Given)] {
+        for failures in [1, 2] {
             let process = Process::new(&store);
             (0..failures).for_each(|_| process.driver.fail_next(Operation::Load, judged(code)));
-            assert_eq!(process.load().unwrap(), expected, "{code}");
+            assert_eq!(process.load().unwrap(), Source::Computed, "{code}");
             assert_eq!(process.counts().refused, failures);
+            let given = process.counts().given;
+            assert_eq!(given, failures - 1, "the text itself is loaded where its cubin is refused");
             assert_eq!(store.only(), before);
         }
         let process = Process::new(&store);
         (0..3).for_each(|_| process.driver.fail_next(Operation::Load, judged(code)));
         assert_eq!(process.load().unwrap_err().refused().unwrap().code, Some(code));
-        assert_eq!(process.load().unwrap(), ModuleSource::Cubin);
+        assert_eq!(process.load().unwrap(), Source::Tier("map".into()));
     }
 }
 
@@ -225,9 +227,9 @@ fn a_suspect_cubin_is_removed_where_the_driver_takes_another() {
     let process = Process::new(&store);
     store.put(process.key(), &crate::assemble::smallest_cubin(90, b"another's"));
     process.driver.fail_next(Operation::Load, judged(DriverCode::UNKNOWN));
-    assert_eq!(process.load().unwrap(), ModuleSource::Assembled);
+    assert_eq!(process.load().unwrap(), Source::Computed);
     process.modules.flush();
-    assert!(store.only().1.image.ends_with(TEXT.as_bytes()));
+    assert!(store.only().1.payload.ends_with(TEXT.as_bytes()));
 }
 
 #[test]
@@ -238,15 +240,16 @@ fn a_lost_context_is_no_refusal_of_a_stored_cubin() {
     process.driver.fail_next(Operation::Load, judged(DriverCode::ILLEGAL_ADDRESS));
     assert!(process.load().unwrap_err().to_string().contains("compute-sanitizer"));
     assert_eq!((process.counts().refused, process.counts().assembled), (0, 0));
-    assert_eq!(process.load().unwrap(), ModuleSource::Cubin);
+    assert_eq!(process.load().unwrap(), Source::Tier("map".into()));
 }
 
 #[test]
 fn where_the_driver_refuses_the_new_cubin_it_loads_the_text() {
     let process = Process::new(&Arc::default());
     process.driver.fail_next(Operation::Load, judged(DriverCode::INVALID_IMAGE));
-    assert_eq!(process.load().unwrap(), ModuleSource::Given);
-    assert_eq!((process.counts().refused, process.counts().written), (1, 0));
+    assert_eq!(process.load().unwrap(), Source::Computed);
+    let counts = process.counts();
+    assert_eq!((counts.refused, counts.written, counts.given), (1, 0, 1));
 }
 
 #[test]
@@ -278,10 +281,10 @@ fn a_store_that_fails_fails_no_load() {
     let store = Arc::<MapStore>::default();
     store.failing.store(true, Ordering::Relaxed);
     let process = Process::new(&store);
-    assert_eq!(process.load().unwrap(), ModuleSource::Assembled);
+    assert_eq!(process.load().unwrap(), Source::Computed);
     // The look, the claim and the write.
     assert_eq!((process.counts().store_failures, process.counts().written), (3, 0));
-    assert_eq!(process.load().unwrap(), ModuleSource::Memory);
+    assert_eq!(process.load().unwrap(), Source::Memory);
 }
 
 #[test]
@@ -289,7 +292,7 @@ fn a_store_that_panics_at_every_request_fails_no_load() {
     let store = Arc::<MapStore>::default();
     let process = Process::new(&store);
     store.broken.store(true, Ordering::Relaxed);
-    assert_eq!(process.load().unwrap(), ModuleSource::Assembled);
+    assert_eq!(process.load().unwrap(), Source::Computed);
     assert_eq!((process.counts().store_failures, process.counts().written), (3, 0));
 }
 
@@ -330,7 +333,7 @@ fn a_claim_is_released_however_the_load_ends() {
     assert!(process.load().is_err());
     assert!(process.load().is_err());
     assert_eq!(store.held.load(Ordering::Relaxed), 0);
-    assert_eq!(process.load().unwrap(), ModuleSource::Assembled);
+    assert_eq!(process.load().unwrap(), Source::Computed);
     process.modules.flush();
     assert_eq!(store.held.load(Ordering::Relaxed), 0);
 }
@@ -341,7 +344,7 @@ fn no_load_waits_for_a_write() {
     let process = Process::new(&store);
     let writing = store.writing.lock().unwrap();
     // If it waited, it would never return.
-    assert_eq!(process.load().unwrap(), ModuleSource::Assembled);
+    assert_eq!(process.load().unwrap(), Source::Computed);
     assert!(store.kept.lock().unwrap().is_empty());
     drop(writing);
     drop(process);
@@ -357,27 +360,27 @@ fn a_cubin_that_another_process_publishes_during_the_claim_is_loaded() {
     *store.published.lock().unwrap() = Some(cubin);
     let process = Process::new(&store);
     assert_eq!(process.key(), key);
-    assert_eq!(process.load().unwrap(), ModuleSource::Cubin);
+    assert_eq!(process.load().unwrap(), Source::Tier("map".into()));
     assert_eq!(process.driver.count(Operation::Assemble), 0);
 
     let process = Process::new(&store);
     store.put(key, b"no cubin");
     *store.published.lock().unwrap() = Some(store.only().1);
     store.hidden.store(1, Ordering::Relaxed);
-    assert_eq!(process.load().unwrap(), ModuleSource::Assembled);
+    assert_eq!(process.load().unwrap(), Source::Computed);
     assert_eq!((process.counts().refused, process.counts().written), (1, 1));
-    assert!(store.only().1.image.starts_with(b"\x7fELF"));
+    assert!(store.only().1.payload.starts_with(b"\x7fELF"));
 }
 
 #[test]
 fn the_contexts_of_a_process_share_one_assembly() {
     let process = Process::new(&Arc::default());
-    assert_eq!(process.load().unwrap(), ModuleSource::Assembled);
+    assert_eq!(process.load().unwrap(), Source::Computed);
     process.modules.flush();
     let own = Context::own(&process.driver, 0).unwrap();
     let served = process.modules.get_or_load(&own, &process.key(), || Ptx::new(TEXT)).unwrap();
-    assert_eq!(served.source, ModuleSource::Cubin);
-    assert_eq!(served.module.context().id(), own.id());
+    assert_eq!(served.source, Source::Tier("map".into()));
+    assert_eq!(served.context().id(), own.id());
 }
 
 #[test]
@@ -392,6 +395,21 @@ fn threads_that_ask_at_once_assemble_once() {
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    let assembled = sources.iter().filter(|source| **source == ModuleSource::Assembled);
+    let assembled = sources.iter().filter(|source| **source == Source::Computed);
     assert_eq!((assembled.count(), process.driver.count(Operation::Assemble)), (1, 1));
+}
+
+#[test]
+fn a_cubin_keeps_the_attributes_of_its_text() {
+    let store = Arc::<MapStore>::default();
+    let process = Process::new(&store);
+    let mut artifact = ptx_cache::PtxArtifact::from(TEXT);
+    artifact.attributes.set_shared_bytes(1024);
+    artifact.attributes.set("back-end/own", "kept");
+    let load = || Ptx::of(&artifact);
+    process.modules.get_or_load(&process.context, &process.key(), load).unwrap();
+    process.modules.flush();
+    let kept = store.only().1.attributes;
+    assert_eq!(kept.shared_bytes(), Some(1024));
+    assert_eq!(kept.text("back-end/own"), Some("kept"));
 }

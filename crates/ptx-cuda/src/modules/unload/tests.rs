@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use ptx_cache::{Budget, Config};
+use ptx_cache::{Config, Size};
 use ptx_key::ComputeCapability;
 
 use crate::assemble::cubin_tests::{section, with_sections};
@@ -22,7 +22,7 @@ fn start() -> (Arc<RecordingDriver>, Context<RecordingDriver>, ModuleCache<Recor
     let capability = ComputeCapability { major: 9, minor: 0 };
     let driver = RecordingDriver::with_devices(DriverVersion(13_000), &[capability; 2]);
     let context = Context::primary(&driver, 0).unwrap();
-    let budget = Budget { entries: 4, bytes: Budget::MOST_BYTES };
+    let budget = Size { entries: 4, bytes: u64::MAX };
     (driver, context, ModuleCache::new(Config::with_budget(budget)))
 }
 
@@ -33,7 +33,7 @@ fn load(
 ) -> Result<Module<RecordingDriver>, CudaError> {
     let text = text(number);
     let key = context.module_key_of_text(&text);
-    modules.get_or_load(context, &key, || Ptx::new(text)).map(|served| served.module)
+    modules.get_or_load(context, &key, || Ptx::new(text)).map(|served| served.value)
 }
 
 fn out_of_memory() -> Failure {
@@ -165,7 +165,7 @@ fn check_that_idle_modules_are_evicted(running_out: Operation) {
     let snapshot = modules.snapshot();
     let sum: u64 = modules.entries().iter().map(|entry| entry.bytes).sum();
     assert_eq!((snapshot.memory.resident.entries, snapshot.memory.resident.bytes), (3, sum));
-    assert_eq!((snapshot.memory.evicted_entries, snapshot.retired.entries), (1, 0));
+    assert_eq!((snapshot.memory.evicted.entries, snapshot.retired.entries), (1, 0));
     assert_eq!(driver.violations(), [""; 0]);
 }
 

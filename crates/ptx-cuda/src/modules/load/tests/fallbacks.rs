@@ -10,14 +10,15 @@ use crate::assemble::ptxas_tests::Tool;
 fn where_the_linker_fails_the_driver_loads_the_text() {
     let process = Process::new(&Arc::default());
     process.driver.fail_next(Operation::Assemble, judged(DriverCode::UNKNOWN));
-    assert_eq!(process.load().unwrap(), ModuleSource::Given);
+    assert_eq!(process.load().unwrap(), Source::Computed);
+    assert_eq!((process.counts().given, process.counts().assembled), (1, 0));
 }
 
 #[test]
 fn a_text_that_is_too_new_is_lowered_again_for_what_the_driver_knows() {
     let store = Arc::<MapStore>::default();
     let late = || TEXT.replace("9.0", "9.9");
-    for expected in [ModuleSource::Assembled, ModuleSource::Cubin] {
+    for expected in [Source::Computed, Source::Tier("map".into())] {
         let process = Process::new(&store);
         let key = process.context.module_key_of_text(&late());
         let mut asked = Vec::new();
@@ -27,8 +28,8 @@ fn a_text_that_is_too_new_is_lowered_again_for_what_the_driver_knows() {
         });
         let served = served.unwrap();
         assert_eq!(served.source, expected);
-        served.module.function("a").unwrap();
-        if expected == ModuleSource::Assembled {
+        served.function("a").unwrap();
+        if expected == Source::Computed {
             assert_eq!(asked, [None, Some(PtxIsa::new(9, 0))]);
             assert_eq!(process.counts().rescued, 1);
         }
@@ -102,7 +103,8 @@ fn a_passing_failure_of_the_contexts_assembler_is_not_remembered() {
     let served = modules.get_or_lower(&context, &key, |isa| {
         Ptx::new(late.replace("9.9", if isa.is_some() { "9.0" } else { "9.9" }))
     });
-    assert_eq!(served.unwrap().source, ModuleSource::Given);
+    assert_eq!(served.unwrap().source, Source::Computed);
+    assert_eq!(modules.snapshot().cubins.given, 1);
     modules.clear();
     assert!(load().unwrap_err().refused().is_some());
 }
@@ -133,25 +135,25 @@ fn a_shipped_cubin_for_the_device_or_a_lower_minor_takes_precedence_over_the_tex
     ship(6, 86, "for_86");
     let serve = |major, minor, kernel: &str| {
         let (context, _) = shipped_to(major, minor);
-        let cubins: Arc<dyn CubinStore> = Arc::<MapStore>::clone(&store);
+        let cubins: Arc<dyn Store<ModuleKey>> = Arc::<MapStore>::clone(&store);
         let modules = ModuleCache::new(Config::default()).with_cubins(cubins);
         let keys = context.module_keys(&LOWERING);
         let served = modules.get_or_load_any(&context, &keys, || Ptx::new(text("own"))).unwrap();
-        served.module.function(kernel).unwrap();
+        served.function(kernel).unwrap();
         served.source
     };
     for (minor, kernel) in [(0, "for_80"), (5, "for_80"), (6, "for_86"), (9, "for_86")] {
-        assert_eq!(serve(8, minor, kernel), ModuleSource::Cubin, "8.{minor}");
+        assert_eq!(serve(8, minor, kernel), Source::Tier("map".into()), "8.{minor}");
     }
     // Where one is refused the next is loaded, and another device's stays in the store.
     store.put(shipped_to(8, 6).1.key_of_lowering(&LOWERING), b"no cubin");
-    assert_eq!(serve(8, 6, "for_80"), ModuleSource::Cubin);
+    assert_eq!(serve(8, 6, "for_80"), Source::Tier("map".into()));
     assert_eq!(store.kept.lock().unwrap().len(), 2);
     // Nothing that was shipped runs on another major.
-    assert_eq!(serve(9, 0, "own"), ModuleSource::Assembled);
+    assert_eq!(serve(9, 0, "own"), Source::Computed);
     // A warm-up looks for shipped cubins too.
     let (context, _) = shipped_to(8, 9);
-    let cubins: Arc<dyn CubinStore> = Arc::<MapStore>::clone(&store);
+    let cubins: Arc<dyn Store<ModuleKey>> = Arc::<MapStore>::clone(&store);
     let modules = ModuleCache::new(Config::default()).with_cubins(cubins);
     let wanted = [(context.module_keys(&LOWERING), || Ptx::new(text("own")))];
     let warmed = modules.warm(&context, wanted, None, |_| {});

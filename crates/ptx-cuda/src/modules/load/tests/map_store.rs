@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use ptx_cache::{Claim, CubinStore, StoreError, StoredCubin};
+use ptx_cache::{Claim, CubinArtifact, Store, StoreError, Stored};
 use ptx_key::ModuleKey;
 
 #[derive(Default)]
 pub(super) struct MapStore {
-    pub(super) kept: Mutex<HashMap<ModuleKey, StoredCubin>>,
+    pub(super) kept: Mutex<HashMap<ModuleKey, CubinArtifact>>,
     pub(super) failing: AtomicBool,
     pub(super) is_read_only: AtomicBool,
     /// Makes every request panic.
@@ -24,7 +23,7 @@ pub(super) struct MapStore {
     /// How many of the next loads find nothing.
     pub(super) hidden: AtomicUsize,
     /// The answer to the next claim.
-    pub(super) published: Mutex<Option<StoredCubin>>,
+    pub(super) published: Mutex<Option<CubinArtifact>>,
 }
 
 impl MapStore {
@@ -33,53 +32,58 @@ impl MapStore {
         if self.failing.load(Ordering::Relaxed) { Err("no space left".into()) } else { Ok(()) }
     }
 
-    pub(super) fn only(&self) -> (ModuleKey, StoredCubin) {
+    pub(super) fn only(&self) -> (ModuleKey, CubinArtifact) {
         let kept = self.kept.lock().unwrap();
         assert_eq!(kept.len(), 1);
         kept.iter().map(|(key, cubin)| (*key, cubin.clone())).next().unwrap()
     }
 
     pub(super) fn put(&self, key: ModuleKey, image: &[u8]) {
-        let cubin = StoredCubin { image: image.into(), cost: Duration::ZERO };
+        let cubin = CubinArtifact::new(image);
         self.kept.lock().unwrap().insert(key, cubin);
     }
 }
 
-impl CubinStore for MapStore {
+impl Store<ModuleKey> for MapStore {
     #[expect(clippy::unnecessary_literal_bound, reason = "the trait's own signature")]
     fn name(&self) -> &str {
         "map"
     }
 
-    fn load(&self, key: &ModuleKey) -> Result<Option<StoredCubin>, StoreError> {
+    fn load(&self, key: &ModuleKey) -> Result<Option<CubinArtifact>, StoreError> {
         self.answer()?;
         let kept = self.kept.lock().unwrap().get(key).cloned();
         Ok(kept.filter(|_| !one_fewer(&self.hidden)))
     }
 
-    fn store(&self, key: &ModuleKey, cubin: &StoredCubin) -> Result<(), StoreError> {
+    fn store(&self, key: &ModuleKey, cubin: &CubinArtifact) -> Result<Stored, StoreError> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         assert!(!one_fewer(&self.panics), "a store's bug");
         self.answer()?;
         if !self.is_writable() {
-            return Ok(());
+            return Ok(Stored::Skipped);
         }
         self.kept.lock().unwrap().entry(*key).or_insert_with(|| cubin.clone());
-        Ok(())
+        Ok(Stored::Written)
     }
 
     fn is_writable(&self) -> bool {
         !self.is_read_only.load(Ordering::Relaxed)
     }
 
-    fn remove_refused(&self, key: &ModuleKey, refused: &[u8]) -> Result<bool, StoreError> {
+    fn remove(&self, key: &ModuleKey) -> Result<bool, StoreError> {
+        self.answer()?;
+        Ok(self.kept.lock().unwrap().remove(key).is_some())
+    }
+
+    fn remove_if_payload(&self, key: &ModuleKey, payload: &[u8]) -> Result<bool, StoreError> {
         self.answer()?;
         let mut kept = self.kept.lock().unwrap();
-        let is_it = kept.get(key).is_some_and(|cubin| *cubin.image == *refused);
+        let is_it = kept.get(key).is_some_and(|cubin| *cubin.payload == *payload);
         Ok(is_it && kept.remove(key).is_some())
     }
 
-    fn claim(&self, _key: &ModuleKey) -> Result<Claim<StoredCubin>, StoreError> {
+    fn claim(&self, _key: &ModuleKey) -> Result<Claim<ModuleKey>, StoreError> {
         self.answer()?;
         let published = self.published.lock().unwrap().take();
         Ok(published.map_or_else(|| Claim::Held(Box::new(Held::new(&self.held))), Claim::Published))
