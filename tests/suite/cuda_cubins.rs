@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ptx_cache::{PtxCache, WritePolicy};
 use ptx_cuda::{
-    Config, Context, CubinStore, CudaError, DriverVersion, ModuleCache, ModuleSource, Ptx,
+    Config, Context, CubinStore, CudaError, DriverVersion, ModuleCache, Source, Ptx,
     Ptxas as Assembler, RecordingDriver,
 };
 use ptx_disk::{DiskStore, Entry};
@@ -28,7 +28,7 @@ fn text(number: usize) -> String {
 
 fn cache(root: &Path) -> ModuleCache<RecordingDriver> {
     let disk = DiskStore::open(ptx_disk::Config::new(root)).unwrap();
-    let store: Arc<dyn CubinStore> = Arc::new(disk);
+    let store: Arc<dyn Store<ModuleKey>> = Arc::new(disk);
     ModuleCache::new(Config::default()).with_cubins(store)
 }
 
@@ -41,11 +41,11 @@ fn load(
     modules: &ModuleCache<RecordingDriver>,
     context: &Context<RecordingDriver>,
     number: usize,
-) -> Result<ModuleSource, CudaError> {
+) -> Result<Source, CudaError> {
     let text = text(number);
     let key = context.module_key_of_text(&text);
     let served = modules.get_or_load(context, &key, || Ptx::new(text))?;
-    served.module.function(&format!("kernel_{number}"))?;
+    served.value.function(&format!("kernel_{number}"))?;
     Ok(served.source)
 }
 
@@ -57,16 +57,16 @@ fn assembler() -> Option<Arc<Assembler>> {
 fn a_damaged_cubin_is_assembled_again() {
     let folder = tempfile::tempdir().unwrap();
     let (root, context) = (folder.path().join("store"), context());
-    assert_eq!(load(&cache(&root), &context, 1).unwrap(), ModuleSource::Assembled);
-    assert_eq!(load(&cache(&root), &context, 1).unwrap(), ModuleSource::Cubin);
+    assert_eq!(load(&cache(&root), &context, 1).unwrap(), Source::Computed);
+    assert_eq!(load(&cache(&root), &context, 1).unwrap(), Source::Tier("disk".into()));
     let key = context.module_key_of_text(&text(1)).to_string();
     let folder = root.join(format!("entries-1/{key:.2}"));
     let entry = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
     let mut bytes = std::fs::read(&entry).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&entry, bytes).unwrap();
-    assert_eq!(load(&cache(&root), &context, 1).unwrap(), ModuleSource::Assembled);
-    assert_eq!(load(&cache(&root), &context, 1).unwrap(), ModuleSource::Cubin);
+    assert_eq!(load(&cache(&root), &context, 1).unwrap(), Source::Computed);
+    assert_eq!(load(&cache(&root), &context, 1).unwrap(), Source::Tier("disk".into()));
 }
 
 #[test]
@@ -77,10 +77,10 @@ fn a_whole_entry_that_the_driver_refuses_is_replaced() {
     let disk = DiskStore::open(ptx_disk::Config::new(&root)).unwrap();
     let _ = disk.store(key, &Entry::cubin(*b"no cubin", Duration::ZERO));
     let modules = cache(&root);
-    assert_eq!(load(&modules, &context, 1).unwrap(), ModuleSource::Assembled);
+    assert_eq!(load(&modules, &context, 1).unwrap(), Source::Computed);
     assert_eq!(modules.snapshot().cubins.refused, 1);
     drop(modules);
-    assert_eq!(load(&cache(&root), &context, 1).unwrap(), ModuleSource::Cubin);
+    assert_eq!(load(&cache(&root), &context, 1).unwrap(), Source::Tier("disk".into()));
 }
 
 const MODULES: usize = 5;
@@ -139,12 +139,12 @@ fn what_ptxas_assembled_is_loaded_in_the_next_life() {
     let Some(ptxas) = assembler() else { return };
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("store");
-    for expected in [ModuleSource::Assembled, ModuleSource::Cubin] {
+    for expected in [Source::Computed, Source::Tier("disk".into())] {
         let context = context().assembled_by(&ptxas);
         assert_eq!(load(&cache(&root), &context, 1).unwrap(), expected);
     }
     // The driver's own are under other keys.
-    assert_eq!(load(&cache(&root), &context(), 1).unwrap(), ModuleSource::Assembled);
+    assert_eq!(load(&cache(&root), &context(), 1).unwrap(), Source::Computed);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn what_ptxas_does_not_take_the_driver_may() {
     let text = text(1).replace("ret;", "rot;");
     let key = context.module_key_of_text(&text);
     let served = modules.get_or_load(&context, &key, || Ptx::new(text)).unwrap();
-    assert_eq!(served.source, ModuleSource::Given);
+    assert_eq!(served.source, Source::Computed);
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_text_that_the_driver_is_too_old_for_is_assembled_by_ptxas() {
     let context = Context::primary(&driver, 0).unwrap();
     let error = load(&cache(&root), &context, 1).unwrap_err().to_string();
     assert!(error.contains("lower for PTX ISA 7.8"), "{error}");
-    for expected in [ModuleSource::Assembled, ModuleSource::Cubin] {
+    for expected in [Source::Computed, Source::Tier("disk".into())] {
         let modules = cache(&root).with_ptxas(Arc::clone(&ptxas));
         assert_eq!(load(&modules, &context, 1).unwrap(), expected);
         assert_eq!(modules.snapshot().cubins.rescued, 1);
@@ -225,7 +225,7 @@ fn a_refusal_under_options_of_ptxas_is_the_one_of_ptxas() {
     let context = context().with_options(options).assembled_by(&ptxas);
     let folder = tempfile::tempdir().unwrap();
     let modules = cache(&folder.path().join("store"));
-    assert_eq!(load(&modules, &context, 1).unwrap(), ModuleSource::Assembled);
+    assert_eq!(load(&modules, &context, 1).unwrap(), Source::Computed);
     let text = text(1).replace("ret;", "rot;");
     let key = context.module_key_of_text(&text);
     let error = modules.get_or_load(&context, &key, || Ptx::new(text)).unwrap_err().to_string();
@@ -268,16 +268,16 @@ fn a_fat_bundle_gives_each_device_the_best_that_it_holds() {
             Ptx::new(text.map_err(|error| CudaError::Source(Arc::new(error.into())))?)
         });
         let served = served.unwrap();
-        served.module.function("kernel_1").unwrap();
+        served.value.function("kernel_1").unwrap();
         served.source
     };
     for (major, minor, expected) in [
-        (9, 0, ModuleSource::Cubin),
-        (8, 0, ModuleSource::Cubin),
-        (8, 9, ModuleSource::Cubin),
-        (10, 0, ModuleSource::Assembled),
+        (9, 0, Source::Tier("disk".into())),
+        (8, 0, Source::Tier("disk".into())),
+        (8, 9, Source::Tier("disk".into())),
+        (10, 0, Source::Computed),
         // What was assembled is in the user's own store.
-        (10, 0, ModuleSource::Cubin),
+        (10, 0, Source::Tier("disk".into())),
     ] {
         assert_eq!(serve(major, minor, "home"), expected, "{major}.{minor}");
     }

@@ -95,7 +95,7 @@ impl<D: Driver> Stack<D> {
 /// The caches over one store on disk, for texts and for machine code.
 pub(crate) fn stack_over<D: Driver>(root: &Path, modules: Config) -> Stack<D> {
     let disk = Arc::new(DiskStore::open(ptx_disk::Config::new(root)).unwrap());
-    let tier: Arc<dyn Store> = Arc::<DiskStore>::clone(&disk);
+    let tier: Arc<dyn Store<PtxKey>> = Arc::<DiskStore>::clone(&disk);
     Stack {
         texts: PtxCache::with_tiers(Config::default(), vec![tier], WritePolicy::Ignore),
         modules: ModuleCache::new(modules).with_cubins(disk),
@@ -116,7 +116,7 @@ fn every_reference_kernel_is_lowered_and_loaded_once() {
     assert_eq!(driver.count(Operation::Load), lowerings.len());
     assert_eq!(driver.count(Operation::Function), lowerings.len());
     assert_eq!(stack.texts.snapshot().lowered, lowerings.len() as u64);
-    assert_eq!(stack.modules.snapshot().memory.made, lowerings.len() as u64);
+    assert_eq!(stack.modules.snapshot().memory.computed, lowerings.len() as u64);
     assert_eq!(driver.violations(), [""; 0]);
 }
 

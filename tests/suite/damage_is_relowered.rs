@@ -32,11 +32,11 @@ fn a_damaged_entry_is_lowered_again_and_served_from_disk_afterwards() {
     for file in files.iter().take(20) {
         let key = PtxKey::from_bytes(*Digest::of_bytes(file.text.as_bytes()).as_bytes());
         let serve = |cache: &PtxCache| {
-            let served = cache.serve(&key, || Ok::<_, std::fmt::Error>(file.text.clone())).unwrap();
-            assert_eq!(served.text, file.text);
+            let served = cache.get_or_lower(&key, || Ok::<_, std::fmt::Error>(file.text.clone())).unwrap();
+            assert_eq!(served.payload, file.text);
             served.source
         };
-        assert_eq!(serve(&cache(&root)), Source::Lowered);
+        assert_eq!(serve(&cache(&root)), Source::Computed);
         assert_eq!(serve(&cache(&root)), Source::Tier("disk".to_owned()));
 
         // The entry is the one file that holds the key.
@@ -52,7 +52,7 @@ fn a_damaged_entry_is_lowered_again_and_served_from_disk_afterwards() {
         fs::write(entry, bytes).unwrap();
 
         let damaged = cache(&root);
-        assert_eq!(serve(&damaged), Source::Lowered);
+        assert_eq!(serve(&damaged), Source::Computed);
         assert_eq!(damaged.snapshot().tiers[0].quarantined, 1);
         assert_eq!(serve(&cache(&root)), Source::Tier("disk".to_owned()));
     }

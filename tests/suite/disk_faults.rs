@@ -64,7 +64,7 @@ fn requests_are_served(storage: &FaultyStorage, what: &str) {
             WritePolicy::Ignore,
         );
         for number in 0..KEYS {
-            let served = cache.serve(&key(number), || Ok::<_, std::fmt::Error>(text(number)));
+            let served = cache.get_or_lower(&key(number), || Ok::<_, std::fmt::Error>(text(number)));
             assert_eq!(served.unwrap().text, text(number), "{what}");
         }
     }

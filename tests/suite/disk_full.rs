@@ -69,7 +69,7 @@ fn every_request_is_served_while_the_disk_fills_and_when_it_is_full() {
         );
         for number in 0..200 {
             let Payload::Ptx(text) = entry(number).payload else { panic!("a cubin") };
-            let served = cache.serve(&key(number), || Ok::<_, std::fmt::Error>(text.clone()));
+            let served = cache.get_or_lower(&key(number), || Ok::<_, std::fmt::Error>(text.clone()));
             assert_eq!(served.unwrap().text, text);
         }
         drop(cache);

@@ -160,7 +160,7 @@ fn killing_at_any_moment_leaves_no_wrong_text_no_lock_and_no_leftovers() {
             }
             for number in 0..KEYS {
                 let claim = store.claim(key(number));
-                assert!(!matches!(claim, Claim::Unheld), "a lock is left in round {round}");
+                assert!(!matches!(claim, Claim::NotCoordinated), "a lock is left in round {round}");
             }
             most_leftovers = most_leftovers.max(files_below(&root.join("tmp")).len());
         }

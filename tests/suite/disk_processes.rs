@@ -69,7 +69,7 @@ fn get_or_lower(store: &DiskStore, key: PtxKey, program: &Path) -> bool {
             right_text(&entry, program);
             false
         }
-        Claim::Unheld => panic!("waited for {key} in vain"),
+        Claim::NotCoordinated => panic!("waited for {key} in vain"),
         Claim::Held(_guard) => {
             std::thread::sleep(LOWERING);
             let text = fs::read_to_string(program).unwrap();

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use ptx_cuda::{Budget, Config, Context, Ptx};
+use ptx_cuda::{Size, Config, Context, Ptx};
 
 use crate::cuda_stack::{lowerings, stack_over};
 use crate::gpu_device::{Gpu, gpu};
@@ -17,7 +17,7 @@ fn reference_kernels_are_right_while_eight_threads_evict_each_others_modules() {
     let own = Context::own(&driver, 0).unwrap();
     let folder = tempfile::tempdir().unwrap();
     // Fewer than there are threads: what one launches, others throw out.
-    let budget = Budget { entries: 4, bytes: Budget::MOST_BYTES };
+    let budget = Size { entries: 4, bytes: u64::MAX };
     let stack = stack_over(&folder.path().join("store"), Config::with_budget(budget));
     let lowerings = lowerings(context.device().compute_capability);
     thread::scope(|scope| {
@@ -39,7 +39,7 @@ fn reference_kernels_are_right_while_eight_threads_evict_each_others_modules() {
     assert_eq!(stack.texts.snapshot().lowered, lowerings.len() as u64);
     // Each is assembled once for both contexts, and loaded again many times.
     assert_eq!(snapshot.cubins.assembled, lowerings.len() as u64);
-    assert!(snapshot.memory.evicted_entries > lowerings.len() as u64, "{snapshot:?}");
+    assert!(snapshot.memory.evicted.entries > lowerings.len() as u64, "{snapshot:?}");
     assert!(snapshot.cubins.hits > lowerings.len() as u64, "{snapshot:?}");
     assert_eq!((context.failed_unloads(), own.failed_unloads()), (0, 0));
 }

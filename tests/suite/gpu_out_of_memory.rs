@@ -1,7 +1,7 @@
 //! Where a real device's memory runs out, modules that nobody uses make room.
 
 use ptx_cuda::cust::memory::DeviceBuffer;
-use ptx_cuda::{Budget, Config, ModuleCache, Ptx};
+use ptx_cuda::{Size, Config, ModuleCache, Ptx};
 
 use crate::gpu_device::{Gpu, gpu};
 use crate::gpu_modules::{BALLAST, FILL, check_fill};
@@ -10,7 +10,7 @@ use crate::gpu_modules::{BALLAST, FILL, check_fill};
 fn modules_that_nobody_uses_make_room_on_a_full_device() {
     const MODULES: u32 = 12;
     let Some(Gpu { context, .. }) = gpu() else { return };
-    let modules = ModuleCache::new(Config::with_budget(Budget::UNBOUNDED));
+    let modules = ModuleCache::new(Config::with_budget(Size::UNBOUNDED));
     let load = |number: u32| {
         let text = format!("// {number}{FILL}");
         let key = context.module_key_of_text(&text);
@@ -29,7 +29,7 @@ fn modules_that_nobody_uses_make_room_on_a_full_device() {
     check_fill(&used, 1);
     let snapshot = modules.snapshot();
     println!("{snapshot:?}");
-    assert!(snapshot.memory.evicted_entries >= u64::from(MODULES) - 5, "{snapshot:?}");
+    assert!(snapshot.memory.evicted.entries >= u64::from(MODULES) - 5, "{snapshot:?}");
     assert!(snapshot.memory.resident.entries >= 2, "{snapshot:?}");
     assert_eq!(context.failed_unloads(), 0);
     drop(filler);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptx_cuda::{Argument, Config, CustDriver, Function, ModuleCache, ModuleSource, Ptx};
+use ptx_cuda::{Argument, Config, CustDriver, Function, ModuleCache, Source, Ptx};
 use ptx_disk::DiskStore;
 
 use crate::gpu_device::{Gpu, gpu};
@@ -87,9 +87,9 @@ fn a_kernel_prints_allocates_and_asserts() {
     let folder = tempfile::tempdir().unwrap();
     let key = context.module_key_of_text(TEXT);
     for (is_kept, expected) in [
-        (false, ModuleSource::Assembled),
-        (true, ModuleSource::Assembled),
-        (true, ModuleSource::Cubin),
+        (false, Source::Computed),
+        (true, Source::Computed),
+        (true, Source::Tier("disk".into())),
     ] {
         let mut modules = ModuleCache::new(Config::default());
         if is_kept {
@@ -98,6 +98,6 @@ fn a_kernel_prints_allocates_and_asserts() {
         }
         let served = modules.get_or_load(&context, &key, ptx).unwrap();
         assert_eq!(served.source, expected);
-        check(&served.module.function("ask").unwrap());
+        check(&served.value.function("ask").unwrap());
     }
 }

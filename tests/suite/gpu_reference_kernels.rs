@@ -90,7 +90,7 @@ fn from_text_and_again_from_memory() {
     check_all(&context, "from PTX text, assembled by the driver", load);
     check_all(&context, "from memory", load);
     let snapshot = stack.modules.snapshot().memory;
-    assert_eq!(snapshot.hits, snapshot.made, "{snapshot:?}");
+    assert_eq!(snapshot.hits, snapshot.computed, "{snapshot:?}");
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(crate) trait Store {
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
     /// Opens the store in a directory. Only ours enforces the maximum number of entries.
-    pub(crate) open: fn(&Path, u64) -> Outcome<Box<dyn Store>>,
+    pub(crate) open: fn(&Path, u64) -> Outcome<Box<dyn Store<PtxKey>>>,
 }
 
 /// Ours is the first: ratios are to it.
@@ -49,7 +49,7 @@ pub(crate) const CONTENDERS: [Contender; 8] = [
 
 struct Ours(DiskStore);
 
-fn ours(at: &Path, most: u64, compression: Compression) -> Outcome<Box<dyn Store>> {
+fn ours(at: &Path, most: u64, compression: Compression) -> Outcome<Box<dyn Store<PtxKey>>> {
     let bounds = Bounds { entries: most, free_bytes: 0, ..Bounds::default() };
     let config = Config { compression, bounds, ..Config::new(at) };
     Ok(Box::new(Ours(DiskStore::open(config)?)))
@@ -99,7 +99,7 @@ impl Store for InBundle {
 struct Files(PathBuf);
 
 impl Files {
-    fn open(at: &Path) -> Outcome<Box<dyn Store>> {
+    fn open(at: &Path) -> Outcome<Box<dyn Store<PtxKey>>> {
         fs::create_dir_all(at)?;
         Ok(Box::new(Self(at.to_owned())))
     }
@@ -133,7 +133,7 @@ impl Store for Files {
 struct BareFiles(Files);
 
 impl BareFiles {
-    fn open(at: &Path) -> Outcome<Box<dyn Store>> {
+    fn open(at: &Path) -> Outcome<Box<dyn Store<PtxKey>>> {
         fs::create_dir_all(at)?;
         Ok(Box::new(Self(Files(at.to_owned()))))
     }
@@ -178,7 +178,7 @@ impl Store for Cacache {
 struct Sqlite(Connection);
 
 impl Sqlite {
-    fn open(at: &Path) -> Outcome<Box<dyn Store>> {
+    fn open(at: &Path) -> Outcome<Box<dyn Store<PtxKey>>> {
         fs::create_dir_all(at)?;
         let connection = Connection::open(at.join("store.sqlite"))?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -218,7 +218,7 @@ impl Redb {
     const TABLE: TableDefinition<'static, &'static [u8], &'static str> =
         TableDefinition::new("ptx");
 
-    fn open(at: &Path, durability: redb::Durability) -> Outcome<Box<dyn Store>> {
+    fn open(at: &Path, durability: redb::Durability) -> Outcome<Box<dyn Store<PtxKey>>> {
         fs::create_dir_all(at)?;
         let database = Database::create(at.join("store.redb"))?;
         let transaction = database.begin_write()?;

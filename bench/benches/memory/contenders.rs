@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ptx_cache::{Budget, Cache, Config, Made};
+use ptx_cache::{Size, Cache, Config, Computed};
 use ptx_key::{BuildKeyHasher, PtxKey};
 
 /// A cache that the bench measures. A hit returns the text's first byte: that reads the text, and
@@ -29,7 +29,7 @@ pub(crate) struct OursOwned(pub(crate) Cache<PtxKey, Arc<str>>);
 pub(crate) struct OursBorrowed(pub(crate) Cache<PtxKey, Arc<str>>);
 
 pub(crate) fn ours(capacity: usize) -> Cache<PtxKey, Arc<str>> {
-    Cache::new(Config::with_budget(Budget { entries: capacity as u64, bytes: 1 << 32 }))
+    Cache::new(Config::with_budget(Size { entries: capacity as u64, bytes: 1 << 32 }))
 }
 
 impl Contender for OursOwned {
@@ -38,7 +38,7 @@ impl Contender for OursOwned {
     }
 
     fn insert(&self, key: PtxKey, text: Arc<str>) {
-        self.0.insert(key, Made::new(text));
+        self.0.insert(key, Computed::from(text));
     }
 }
 
@@ -48,7 +48,7 @@ impl Contender for OursBorrowed {
     }
 
     fn insert(&self, key: PtxKey, text: Arc<str>) {
-        self.0.insert(key, Made::new(text));
+        self.0.insert(key, Computed::from(text));
     }
 }
 
@@ -66,7 +66,7 @@ impl Contender for OursPinned {
     }
 
     fn insert(&self, key: PtxKey, text: Arc<str>) {
-        self.0.insert(key, Made::new(text));
+        self.0.insert(key, Computed::from(text));
     }
 }
 

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ptx_bench::Report;
-use ptx_cache::{Made, Origin};
+use ptx_cache::{Computed, Source};
 use ptx_key::PtxKey;
 
 use crate::contenders::ours;
@@ -32,7 +32,7 @@ pub(crate) fn report(report: &mut Report, rounds: usize) {
     for _ in 0..rounds {
         let cache = ours(1024);
         for number in 0..KEYS {
-            cache.insert(neighbour(number), Made::new(text(number)));
+            cache.insert(neighbour(number), Computed::from(text(number)));
         }
         let hits = |until: Instant, nanos: &mut Vec<u64>| {
             for number in (0..KEYS).cycle() {
@@ -54,9 +54,9 @@ pub(crate) fn report(report: &mut Report, rounds: usize) {
                         start.wait();
                         let lower = || {
                             thread::sleep(LOWERING);
-                            Ok::<_, std::fmt::Error>(Made::new(text(KEYS)))
+                            Ok::<_, std::fmt::Error>(Computed::from(text(KEYS)))
                         };
-                        cache.get_or_make(neighbour(KEYS), lower).map(|served| served.origin)
+                        cache.get_or_compute(neighbour(KEYS), lower).map(|served| served.origin)
                     })
                 })
                 .collect();
@@ -65,8 +65,8 @@ pub(crate) fn report(report: &mut Report, rounds: usize) {
             for origin in
                 requesters.into_iter().filter_map(|requester| requester.join().ok()).flatten()
             {
-                made += u64::from(origin == Origin::Made);
-                coalesced += u64::from(origin == Origin::Coalesced);
+                made += u64::from(origin == Source::Computed);
+                coalesced += u64::from(origin == Source::Shared);
             }
         });
     }

@@ -23,7 +23,7 @@ pub(crate) fn hits_alone(way: &str, count: u64) {
     let cache = ours(2 * 512);
     let keys: Vec<_> = (0..ENTRIES).map(key).collect();
     for (number, key) in (0..).zip(&keys) {
-        cache.insert(*key, ptx_cache::Made::new(text(number)));
+        cache.insert(*key, ptx_cache::Computed::from(text(number)));
     }
     let wanted = keys.iter().cycle().zip(0..count).map(|(key, _)| key);
     match way {

@@ -110,7 +110,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for entries in [512_u32, 16_384] {
         let cache = ours(entries as usize * 2);
         (0..u64::from(entries)).for_each(|number| {
-            cache.insert(key(number), ptx_cache::Made::new(text(number)));
+            cache.insert(key(number), ptx_cache::Computed::from(text(number)));
         });
         let bytes = cache.snapshot().index_bytes;
         let tenths = bytes * 10 / u64::from(entries);

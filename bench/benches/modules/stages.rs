@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use ptx_cache::CubinStore;
 use ptx_cuda::{
-    Budget, Config, Context, Cubin, CudaError, CustDriver, Function, Image, ModuleCache, Ptx,
+    Size, Config, Context, Cubin, CudaError, CustDriver, Function, Image, ModuleCache, Ptx,
 };
 use ptx_disk::DiskStore;
 use ptx_key::{Digest, ModuleKey, PtxKey};
@@ -95,7 +95,7 @@ pub(crate) fn run(stage: Stage, threads: usize, directory: &Path) -> Result<(), 
             })?
         }
         Stage::Assembled | Stage::Cubins => {
-            let mut modules = ModuleCache::new(Config::with_budget(Budget::UNBOUNDED));
+            let mut modules = ModuleCache::new(Config::with_budget(Size::UNBOUNDED));
             if stage == Stage::Cubins {
                 let store = DiskStore::open(ptx_disk::Config::new(directory))?;
                 modules = modules.with_cubins(Arc::new(store));

@@ -62,9 +62,9 @@ pub(crate) fn run(demo: &Demo) -> anyhow::Result<()> {
 
     let mut rows = Vec::with_capacity(programs.len());
     for ((cold, memory), disk) in cold.into_iter().zip(memory).zip(disk) {
-        let text = &cold.served.text;
+        let text = &cold.served.payload;
         ensure!(
-            *text == memory.served.text && *text == disk.served.text,
+            *text == memory.served.payload && *text == disk.served.payload,
             "the texts that were served for one key differ; please report this"
         );
         rows.push(Row { cold, memory, disk });
@@ -78,7 +78,7 @@ pub(crate) fn run(demo: &Demo) -> anyhow::Result<()> {
 }
 
 fn cache(disk: &Arc<DiskStore>) -> PtxCache {
-    let tier: Arc<dyn Store> = Arc::<DiskStore>::clone(disk);
+    let tier: Arc<dyn Store<PtxKey>> = Arc::<DiskStore>::clone(disk);
     PtxCache::with_tiers(Config::default(), vec![tier], WritePolicy::Ignore)
 }
 
@@ -96,7 +96,7 @@ fn request(cache: &PtxCache, program: &Program) -> anyhow::Result<Request> {
         text.map(|text| Lowered::from(text).with_trace(program.trace.clone()))
     };
     let started = Instant::now();
-    let served = cache.serve(&key, lower);
+    let served = cache.get_or_lower(&key, lower);
     let took = started.elapsed();
     let served = served.with_context(|| format!("`{}`", program.name))?;
     Ok(Request { served, took, lowering })
@@ -112,7 +112,7 @@ fn print_rows(programs: &[Program], rows: &[Row]) {
                 program.name.clone(),
                 program.configuration.target.to_string(),
                 program.features.to_owned(),
-                cold.served.text.len().to_string(),
+                cold.served.payload.len().to_string(),
                 format::time(cold.lowering),
                 format::time(cold.took),
                 format::time(disk.took),
@@ -147,10 +147,10 @@ fn print_counts((cache, disk): &(PtxSnapshot, ptx_disk::Statistics)) {
         format::bytes(memory.resident.bytes),
         memory.hits,
         memory.misses,
-        memory.coalesced,
+        memory.shared,
         memory.failed,
-        memory.evicted_entries,
-        format::bytes(memory.evicted_bytes)
+        memory.evicted.entries,
+        format::bytes(memory.evicted.bytes)
     );
     for tier in &cache.tiers {
         println!(
@@ -169,7 +169,7 @@ fn print_counts((cache, disk): &(PtxSnapshot, ptx_disk::Statistics)) {
 
 #[cfg(feature = "cuda")]
 fn on_the_gpu(programs: &[Program], rows: &[Row], store: &Arc<DiskStore>) -> anyhow::Result<()> {
-    let texts = rows.iter().map(|row| row.disk.served.text.clone());
+    let texts = rows.iter().map(|row| row.disk.served.payload.clone());
     crate::gpu::run(programs, texts, store)
 }
 

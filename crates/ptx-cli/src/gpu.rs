@@ -23,7 +23,7 @@ pub(crate) fn run(
     let device = context.device();
     println!("\non {}, driver {}", device.name, context.driver_version());
     let cache = || {
-        let cubins: Arc<dyn CubinStore> = Arc::<DiskStore>::clone(store);
+        let cubins: Arc<dyn Store<ModuleKey>> = Arc::<DiskStore>::clone(store);
         ModuleCache::new(Config::default()).with_cubins(cubins)
     };
     let modules = cache();
@@ -40,7 +40,7 @@ pub(crate) fn run(
             let started = Instant::now();
             let image = || Ok::<_, ptx_cuda::CudaError>(ptx.clone());
             let served = modules.get_or_load(&context, &key, image).with_context(named)?;
-            let function = served.module.function(entry).with_context(named)?;
+            let function = served.value.function(entry).with_context(named)?;
             Ok((function, started.elapsed(), served.source))
         };
         let (_, cold, first) = load(&modules)?;

@@ -108,7 +108,7 @@ fn on_this_machine(assembly: &Assembly, store: DiskStore) -> anyhow::Result<()> 
     let context = Context::primary(&CustDriver::new()?, 0)?;
     let device = context.device();
     let store = Arc::new(store);
-    let cubins: Arc<dyn CubinStore> = Arc::<DiskStore>::clone(&store);
+    let cubins: Arc<dyn Store<ModuleKey>> = Arc::<DiskStore>::clone(&store);
     let modules = ModuleCache::new(Config::default()).with_cubins(cubins);
     let (texts, elsewhere) = texts(&store, device.compute_capability)?;
     let wanted = texts.iter().map(|key| (context.module_key(key), || text(&store, *key)));
