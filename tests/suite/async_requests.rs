@@ -40,5 +40,5 @@ fn tasks_and_threads_of_two_caches_over_one_folder_share_one_lowering() {
     assert_eq!(lowerings.load(Ordering::Relaxed), 1);
     // A third cache starts warm.
     let served = block_on(cache(&root).get_or_lower_async(&key, || async { lower() })).unwrap();
-    assert_eq!(served.source, Source::Tier("disk".to_owned()));
+    assert_eq!(served.source, Source::Tier("disk".into()));
 }

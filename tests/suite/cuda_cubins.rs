@@ -6,13 +6,13 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use ptx_cache::{PtxCache, WritePolicy};
+use ptx_cache::{Artifact, PtxCache, Store, WritePolicy};
 use ptx_cuda::{
-    Config, Context, CubinStore, CudaError, DriverVersion, ModuleCache, Source, Ptx,
-    Ptxas as Assembler, RecordingDriver,
+    Config, Context, CudaError, DriverVersion, ModuleCache, Ptx, Ptxas as Assembler,
+    RecordingDriver, Source,
 };
-use ptx_disk::{DiskStore, Entry};
-use ptx_key::{ComputeCapability, JitOptions, PtxKey};
+use ptx_disk::DiskStore;
+use ptx_key::{ComputeCapability, JitOptions, ModuleKey, PtxKey};
 use ptx_tests::{Ptxas, Role};
 
 const DEVICE: ComputeCapability = ComputeCapability { major: 9, minor: 0 };
@@ -75,7 +75,7 @@ fn a_whole_entry_that_the_driver_refuses_is_replaced() {
     let (root, context) = (folder.path().join("store"), context());
     let key = context.module_key_of_text(&text(1));
     let disk = DiskStore::open(ptx_disk::Config::new(&root)).unwrap();
-    let _ = disk.store(key, &Entry::cubin(*b"no cubin", Duration::ZERO));
+    let _ = disk.store(&key, &Artifact::new(*b"no cubin"));
     let modules = cache(&root);
     assert_eq!(load(&modules, &context, 1).unwrap(), Source::Computed);
     assert_eq!(modules.snapshot().cubins.refused, 1);
@@ -158,6 +158,7 @@ fn what_ptxas_does_not_take_the_driver_may() {
     let key = context.module_key_of_text(&text);
     let served = modules.get_or_load(&context, &key, || Ptx::new(text)).unwrap();
     assert_eq!(served.source, Source::Computed);
+    assert_eq!(modules.snapshot().cubins.given, 1, "the driver loads the text as it is");
 }
 
 #[test]
@@ -241,7 +242,8 @@ fn a_fat_bundle_gives_each_device_the_best_that_it_holds() {
     let lowering = PtxKey::from_bytes([5; 32]);
     let text = text(1).replace("sm_90", "sm_80");
     let factory = DiskStore::open(ptx_disk::Config::new(at("factory"))).unwrap();
-    let _ = factory.store(lowering, &Entry::ptx(text.as_str(), Duration::from_secs(1)));
+    let _ =
+        factory.store(&lowering, &Artifact::from(text.as_str()).with_cost(Duration::from_secs(1)));
     for device in [(8, 0), (9, 0)] {
         let device = ComputeCapability { major: device.0, minor: device.1 };
         let jit = ptxas.jit(device, JitOptions::default());
@@ -259,13 +261,13 @@ fn a_fat_bundle_gives_each_device_the_best_that_it_holds() {
         let layers = vec![at("bundle")];
         let config = ptx_disk::Config { layers, ..ptx_disk::Config::new(at(home)) };
         let disk = Arc::new(DiskStore::open(config).unwrap());
-        let tier: Arc<dyn ptx_cache::Store> = Arc::<DiskStore>::clone(&disk);
+        let tier: Arc<dyn Store<PtxKey>> = Arc::<DiskStore>::clone(&disk);
         let texts = PtxCache::with_tiers(Config::default(), vec![tier], WritePolicy::Ignore);
         let modules = ModuleCache::new(Config::default()).with_cubins(disk);
         let never = || -> Result<String, std::fmt::Error> { panic!("the bundle has the text") };
         let served = modules.get_or_load_any(&context, &context.module_keys(&lowering), || {
             let text = texts.get_or_lower(&lowering, never);
-            Ptx::new(text.map_err(|error| CudaError::Source(Arc::new(error.into())))?)
+            Ptx::of(&text.map_err(|error| CudaError::Source(Arc::new(error.into())))?.value)
         });
         let served = served.unwrap();
         served.value.function("kernel_1").unwrap();

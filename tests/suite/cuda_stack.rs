@@ -12,7 +12,7 @@ use ptx_ir::reference::{self, Reference};
 use ptx_ir::{CONTRACT_VERSION, Interface, lower, oldest_isa};
 use ptx_key::{
     ComputeCapability, Configuration, Contract, DispatchPolicy, Feature, FeatureFlags, KeyBuilder,
-    PtxIsa, Target,
+    PtxIsa, PtxKey, Target,
 };
 
 /// How a reference kernel is lowered in these suites: with every feature that the target has, or
@@ -86,7 +86,7 @@ impl<D: Driver> Stack<D> {
         let key = KeyBuilder::new(configuration).unwrap().key(&reference.kernel);
         let module = self.modules.get_or_load(context, &context.module_key(&key), || {
             let text = self.texts.get_or_lower(&key, || lower(&reference.kernel, configuration));
-            Ptx::new(text.map_err(|error| CudaError::Source(Arc::new(error.into())))?)
+            Ptx::of(&text.map_err(|error| CudaError::Source(Arc::new(error.into())))?.value)
         })?;
         module.function(&interface.entry)
     }

@@ -32,12 +32,13 @@ fn a_damaged_entry_is_lowered_again_and_served_from_disk_afterwards() {
     for file in files.iter().take(20) {
         let key = PtxKey::from_bytes(*Digest::of_bytes(file.text.as_bytes()).as_bytes());
         let serve = |cache: &PtxCache| {
-            let served = cache.get_or_lower(&key, || Ok::<_, std::fmt::Error>(file.text.clone())).unwrap();
+            let served =
+                cache.get_or_lower(&key, || Ok::<_, std::fmt::Error>(file.text.clone())).unwrap();
             assert_eq!(served.payload, file.text);
             served.source
         };
         assert_eq!(serve(&cache(&root)), Source::Computed);
-        assert_eq!(serve(&cache(&root)), Source::Tier("disk".to_owned()));
+        assert_eq!(serve(&cache(&root)), Source::Tier("disk".into()));
 
         // The entry is the one file that holds the key.
         let holds_key = |path: &&PathBuf| {
@@ -54,6 +55,6 @@ fn a_damaged_entry_is_lowered_again_and_served_from_disk_afterwards() {
         let damaged = cache(&root);
         assert_eq!(serve(&damaged), Source::Computed);
         assert_eq!(damaged.snapshot().tiers[0].quarantined, 1);
-        assert_eq!(serve(&cache(&root)), Source::Tier("disk".to_owned()));
+        assert_eq!(serve(&cache(&root)), Source::Tier("disk".into()));
     }
 }

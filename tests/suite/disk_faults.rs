@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ptx_cache::{PtxCache, WritePolicy};
+use ptx_cache::{Artifact, PtxCache, Size, Store, WritePolicy};
 use ptx_disk::storage::{FaultyStorage, MemoryStorage, Operation, Storage};
-use ptx_disk::{Bounds, Config, DiskStore, Entry};
+use ptx_disk::{Config, DiskStore, Times};
 use ptx_key::{Digest, PtxKey};
 
 const EINTR: i32 = 4;
@@ -29,9 +29,12 @@ fn text(number: u32) -> Arc<str> {
 fn config() -> Config {
     Config {
         // Full from the start, so that publishing trims.
-        bounds: Bounds { entries: 2, ..Bounds::default() },
-        first_pause: Duration::ZERO,
-        lease_time: Duration::from_millis(20),
+        budget: Size { entries: 2, bytes: 4 << 30 },
+        times: Times {
+            first_pause: Duration::ZERO,
+            lease: Duration::from_millis(20),
+            ..Times::STANDARD
+        },
         on_warning: Some(Arc::new(|_| {})),
         ..Config::new("/store")
     }
@@ -42,7 +45,8 @@ fn prepared() -> MemoryStorage {
     let storage = MemoryStorage::new();
     let store = DiskStore::open_on(Arc::new(storage.clone()), config()).unwrap();
     for number in [0, 1] {
-        let _ = store.store(key(number), &Entry::ptx(text(number), Duration::from_millis(9)));
+        let _ = store
+            .store(&key(number), &Artifact::from(text(number)).with_cost(Duration::from_millis(9)));
     }
     let damaged = format!("/store/entries-1/{:.2}/{}.ptx-entry", key(1), key(1));
     let file = storage.open_or_create_file(Path::new(&damaged)).unwrap();
@@ -64,8 +68,9 @@ fn requests_are_served(storage: &FaultyStorage, what: &str) {
             WritePolicy::Ignore,
         );
         for number in 0..KEYS {
-            let served = cache.get_or_lower(&key(number), || Ok::<_, std::fmt::Error>(text(number)));
-            assert_eq!(served.unwrap().text, text(number), "{what}");
+            let served =
+                cache.get_or_lower(&key(number), || Ok::<_, std::fmt::Error>(text(number)));
+            assert_eq!(served.unwrap().payload, text(number), "{what}");
         }
     }
 }

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ptx_cache::PtxCache;
-use ptx_disk::{Bounds, Compression, Config, DiskStore, Entry, Payload, Stored};
+use ptx_cache::{Artifact, PtxArtifact, PtxCache, Store, Stored};
+use ptx_disk::{Compression, Config, DiskStore, Times};
 use ptx_key::{Digest, PtxKey};
 
 /// A file system of one megabyte.
@@ -40,16 +40,16 @@ fn key(number: u32) -> PtxKey {
     PtxKey::from_bytes(*Digest::of_bytes(&number.to_le_bytes()).as_bytes())
 }
 
-fn entry(number: u32) -> Entry {
-    Entry::ptx(format!("// kernel {number}\n").repeat(1000), Duration::ZERO)
+fn entry(number: u32) -> PtxArtifact {
+    Artifact::from(format!("// kernel {number}\n").repeat(1000))
 }
 
 fn without_a_reserve(root: &Path) -> Config {
     Config {
         compression: Compression::Off,
         // Nothing is left to others, so that writing itself meets the end of the disk.
-        bounds: Bounds { free_bytes: 0, ..Bounds::default() },
-        first_pause: Duration::ZERO,
+        free_bytes: 0,
+        times: Times { first_pause: Duration::ZERO, ..Times::STANDARD },
         ..Config::new(root)
     }
 }
@@ -61,16 +61,17 @@ fn every_request_is_served_while_the_disk_fills_and_when_it_is_full() {
     let config = without_a_reserve(&disk.0.join("store"));
     for _ in 0..2 {
         let store = Arc::new(DiskStore::open(config.clone()).unwrap());
-        let tier: Arc<dyn ptx_cache::Store> = Arc::<DiskStore>::clone(&store);
+        let tier: Arc<dyn Store<PtxKey>> = Arc::<DiskStore>::clone(&store);
         let cache = PtxCache::with_tiers(
             ptx_cache::Config::default(),
             vec![tier],
             ptx_cache::WritePolicy::Ignore,
         );
         for number in 0..200 {
-            let Payload::Ptx(text) = entry(number).payload else { panic!("a cubin") };
-            let served = cache.get_or_lower(&key(number), || Ok::<_, std::fmt::Error>(text.clone()));
-            assert_eq!(served.unwrap().text, text);
+            let text = entry(number).payload;
+            let served =
+                cache.get_or_lower(&key(number), || Ok::<_, std::fmt::Error>(text.clone()));
+            assert_eq!(served.unwrap().payload, text);
         }
         drop(cache);
         assert!(store.statistics().write_failures > 0, "the disk was never full");
@@ -90,11 +91,11 @@ fn a_full_disk_keeps_what_it_has_and_takes_more_when_there_is_room() {
     .unwrap();
 
     let kept: Vec<u32> = (0..200)
-        .filter(|number| matches!(store.store(key(*number), &entry(*number)), Stored::Published))
+        .filter(|number| matches!(store.store(&key(*number), &entry(*number)), Ok(Stored::Written)))
         .collect();
     assert!((20..100).contains(&kept.len()), "{} entries of 17 KB in a megabyte", kept.len());
     for number in 0..200 {
-        let found = store.load(key(number)).hit().map(|found| found.payload);
+        let found = store.load(&key(number)).unwrap().map(|found| found.payload);
         let expected = kept.contains(&number).then(|| entry(number).payload);
         assert!(found == expected, "{number}");
     }
@@ -104,9 +105,9 @@ fn a_full_disk_keeps_what_it_has_and_takes_more_when_there_is_room() {
     assert_eq!(unpublished, 0, "a write that failed leaves nothing");
 
     for number in &kept {
-        assert!(store.remove(key(*number)).unwrap());
+        assert!(store.remove(&key(*number)).unwrap());
     }
-    assert!(matches!(store.store(key(500), &entry(500)), Stored::Published));
-    let found = store.load(key(500)).hit().unwrap().payload;
-    assert_eq!(found, Payload::Ptx("// kernel 500\n".repeat(1000).into()));
+    assert!(matches!(store.store(&key(500), &entry(500)), Ok(Stored::Written)));
+    let found = store.load(&key(500)).unwrap().unwrap().payload;
+    assert_eq!(found, "// kernel 500\n".repeat(1000).into());
 }

@@ -9,8 +9,9 @@ use std::process::Child;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ptx_cache::{Artifact, Claim, PtxArtifact, Store, Stored};
 use ptx_disk::storage::{FaultyStorage, Operation, OsStorage};
-use ptx_disk::{Claim, Config, DiskStore, Entry, Load, Payload, Stored};
+use ptx_disk::{Config, DiskStore};
 use ptx_key::{Digest, PtxKey};
 use ptx_tests::{Corpus, Role};
 
@@ -49,22 +50,17 @@ fn programs(folder: &Path) -> BTreeMap<PtxKey, PathBuf> {
     paths.filter_map(program).collect()
 }
 
-fn right_text(entry: &Entry, program: &Path) {
-    let Payload::Ptx(text) = &entry.payload else { panic!("a cubin") };
-    assert!(**text == *fs::read_to_string(program).unwrap(), "wrong text");
+fn right_text(entry: &PtxArtifact, program: &Path) {
+    assert!(*entry.payload == *fs::read_to_string(program).unwrap(), "wrong text");
 }
 
 /// Loads, claims, lowers, stores; whether this process lowered.
 fn get_or_lower(store: &DiskStore, key: PtxKey, program: &Path) -> bool {
-    match store.load(key) {
-        Load::Hit(entry) => {
-            right_text(&entry, program);
-            return false;
-        }
-        Load::Miss => {}
-        other => panic!("{other:?}"),
+    if let Some(entry) = store.load(&key).unwrap() {
+        right_text(&entry, program);
+        return false;
     }
-    match store.claim(key) {
+    match store.claim(&key).unwrap() {
         Claim::Published(entry) => {
             right_text(&entry, program);
             false
@@ -73,8 +69,8 @@ fn get_or_lower(store: &DiskStore, key: PtxKey, program: &Path) -> bool {
         Claim::Held(_guard) => {
             std::thread::sleep(LOWERING);
             let text = fs::read_to_string(program).unwrap();
-            let stored = store.store(key, &Entry::ptx(text, LOWERING));
-            assert!(matches!(stored, Stored::Published | Stored::AlreadyThere), "{stored:?}");
+            let stored = store.store(&key, &Artifact::from(text).with_cost(LOWERING));
+            assert!(matches!(stored, Ok(Stored::Written | Stored::Present)), "{stored:?}");
             true
         }
     }
@@ -140,8 +136,8 @@ fn some_key() -> PtxKey {
 fn holder() {
     let Some(root) = HOLDER.argument() else { return };
     let store = open(Path::new(&root), true);
-    let claim = store.claim(some_key());
-    assert!(matches!(claim, Claim::Held(_)));
+    let claim = store.claim(&some_key());
+    assert!(matches!(claim, Ok(Claim::Held(_))));
     crate::disk_kills::say("held", 0);
     std::thread::sleep(Duration::from_secs(600));
 }
@@ -154,11 +150,11 @@ fn a_waiter_takes_over_when_the_holder_is_killed() {
     crate::disk_kills::wait_for(&mut holder, "held");
     let store = open(&root, true);
     std::thread::scope(|scope| {
-        let waiter = scope.spawn(|| store.claim(some_key()));
+        let waiter = scope.spawn(|| store.claim(&some_key()));
         std::thread::sleep(Duration::from_millis(20));
         assert!(!waiter.is_finished(), "the claim is held by another process");
         holder.kill().unwrap();
         holder.wait().unwrap();
-        assert!(matches!(waiter.join().unwrap(), Claim::Held(_)));
+        assert!(matches!(waiter.join().unwrap(), Ok(Claim::Held(_))));
     });
 }

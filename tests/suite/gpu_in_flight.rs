@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use ptx_cuda::{Size, Config, Context, Ptx};
+use ptx_cuda::{Config, Context, Ptx, Size};
 
 use crate::cuda_stack::{lowerings, stack_over};
 use crate::gpu_device::{Gpu, gpu};

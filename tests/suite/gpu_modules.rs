@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::thread;
 
 use ptx_cuda::{
-    Argument, Size, Config, Context, Cubin, CudaError, CustDriver, Image, Module, ModuleCache,
-    Ptx,
+    Argument, Config, Context, Cubin, CudaError, CustDriver, Image, Module, ModuleCache, Ptx, Size,
 };
 use ptx_tests::Role;
 

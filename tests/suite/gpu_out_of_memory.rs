@@ -1,7 +1,7 @@
 //! Where a real device's memory runs out, modules that nobody uses make room.
 
 use ptx_cuda::cust::memory::DeviceBuffer;
-use ptx_cuda::{Size, Config, ModuleCache, Ptx};
+use ptx_cuda::{Config, ModuleCache, Ptx, Size};
 
 use crate::gpu_device::{Gpu, gpu};
 use crate::gpu_modules::{BALLAST, FILL, check_fill};

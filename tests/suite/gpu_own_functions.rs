@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptx_cuda::{Argument, Config, CustDriver, Function, ModuleCache, Source, Ptx};
+use ptx_cuda::{Argument, Config, CustDriver, Function, ModuleCache, Ptx, Source};
 use ptx_disk::DiskStore;
 
 use crate::gpu_device::{Gpu, gpu};
@@ -86,11 +86,9 @@ fn a_kernel_prints_allocates_and_asserts() {
     check(&context.load(&ptx().unwrap().into()).unwrap().function("ask").unwrap());
     let folder = tempfile::tempdir().unwrap();
     let key = context.module_key_of_text(TEXT);
-    for (is_kept, expected) in [
-        (false, Source::Computed),
-        (true, Source::Computed),
-        (true, Source::Tier("disk".into())),
-    ] {
+    for (is_kept, expected) in
+        [(false, Source::Computed), (true, Source::Computed), (true, Source::Tier("disk".into()))]
+    {
         let mut modules = ModuleCache::new(Config::default());
         if is_kept {
             let config = ptx_disk::Config::new(folder.path().join("store"));

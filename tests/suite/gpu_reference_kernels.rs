@@ -1,6 +1,6 @@
 //! Every reference kernel computes the right values through the whole stack.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ptx_cuda::{Argument, Config, Context, CustDriver, Function, Ptx};
 use ptx_disk::DiskStore;
@@ -128,7 +128,7 @@ fn after_a_refused_cubin_was_assembled_again() {
     image[..9].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, 0x41, 8]);
     (image[16], image[18], image[20], image[49], image[52]) = (2, 190, 1, 90, 64);
     let disk = DiskStore::open(ptx_disk::Config::new(folder.path().join("store"))).unwrap();
-    let _ = disk.store(key, &ptx_disk::Entry::cubin(image, Duration::ZERO));
+    let _ = ptx_disk::Store::store(&disk, &key, &ptx_disk::Artifact::new(image));
     for (refused, hits) in [(1, 0), (0, 1)] {
         let stack = stack_over(&folder.path().join("store"), Config::default());
         check(&stack.function(&context, lowering).unwrap(), lowering).unwrap();

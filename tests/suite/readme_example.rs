@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ptx_cache::{Config, Lowered, PtxCache, Source, WritePolicy};
+use ptx_cache::{Artifact, Config, PtxCache, Source, WritePolicy};
 use ptx_disk::DiskStore;
 use ptx_ir::{Kernel, LowerError, reference};
 use ptx_key::{Configuration, Contract, DispatchPolicy, Feature, FeatureFlags, KeyBuilder};
@@ -18,21 +18,21 @@ fn served_twice(
     store: ptx_disk::Config,
 ) -> Result<(Source, Source), Box<dyn std::error::Error>> {
     // readme:begin
-    let keys = KeyBuilder::new(configuration)?; // once a configuration
-    let disk = Arc::new(DiskStore::open(store)?); // once a process, as is the cache
+    let keys = KeyBuilder::new(configuration)?; // once for each configuration
+    let disk = Arc::new(DiskStore::open(store)?); // once for each process, like the cache
     let cache = PtxCache::with_tiers(Config::default(), vec![disk], WritePolicy::Ignore);
 
-    let trace = keys.trace(program);
+    let key = keys.key(program); // once for each program: keep it there
     let lower = || {
-        let text = my_emitter(program, configuration)?; // these two values and nothing else
-        Ok::<_, LowerError>(Lowered::from(text).with_trace(trace.clone()))
+        let text = my_emitter(program, configuration)?; // from these two values and nothing else
+        Ok::<_, LowerError>(Artifact::from(text).with_trace(keys.trace(program)))
     };
-    let text = cache.get_or_lower(&trace.key(), lower)?;
+    let artifact = cache.get_or_lower(&key, lower)?;
     // readme:end
-    assert!(text.contains(".target sm_90"));
-    let again = cache.get_or_lower(&trace.key(), lower)?.source;
+    assert!(artifact.payload.contains(".target sm_90"));
+    let again = cache.get_or_lower(&key, lower)?.source;
     cache.clear();
-    Ok((again, cache.get_or_lower(&trace.key(), lower)?.source))
+    Ok((again, cache.get_or_lower(&key, lower)?.source))
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn the_example_serves_from_memory_and_then_from_disk() {
     };
     let kernel = reference::all().unwrap().swap_remove(0).kernel;
     let sources = served_twice(&kernel, &configuration, store).unwrap();
-    assert_eq!(sources, (Source::Memory, Source::Tier("disk".to_owned())));
+    assert_eq!(sources, (Source::Memory, Source::Tier("disk".into())));
 }
 
 #[test]

@@ -13,7 +13,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ("ptx-eviction", &[]),
     ("ptx-store", &["ptx-key", "ptx-eviction"]),
     ("ptx-cache", &["ptx-key", "ptx-eviction", "ptx-store"]),
-    ("ptx-disk", &["ptx-key", "ptx-eviction", "ptx-store", "ptx-cache"]),
+    ("ptx-disk", &["ptx-key", "ptx-eviction", "ptx-store"]),
     ("ptx-cuda", &["ptx-key", "ptx-store", "ptx-cache"]),
     ("ptx-ir", &["ptx-key"]),
     (

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptx_disk::{Bounds, Bundle, Compression, Config, DiskStore, Entry, Payload, Stored};
+use ptx_disk::{Bundle, Compression, Config, DiskStore, PtxArtifact, Size, Store as _, Stored};
 use ptx_key::PtxKey;
 use redb::{Database, ReadableDatabase as _, TableDefinition};
 use rusqlite::{Connection, OptionalExtension as _};
 
-pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// An open store.
 pub(crate) trait Store {
@@ -32,7 +32,7 @@ pub(crate) trait Store {
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
     /// Opens the store in a directory. Only ours enforces the maximum number of entries.
-    pub(crate) open: fn(&Path, u64) -> Outcome<Box<dyn Store<PtxKey>>>,
+    pub(crate) open: fn(&Path, u64) -> Outcome<Box<dyn Store>>,
 }
 
 /// Ours is the first: ratios are to it.
@@ -49,30 +49,24 @@ pub(crate) const CONTENDERS: [Contender; 8] = [
 
 struct Ours(DiskStore);
 
-fn ours(at: &Path, most: u64, compression: Compression) -> Outcome<Box<dyn Store<PtxKey>>> {
-    let bounds = Bounds { entries: most, free_bytes: 0, ..Bounds::default() };
-    let config = Config { compression, bounds, ..Config::new(at) };
+fn ours(at: &Path, most: u64, compression: Compression) -> Outcome<Box<dyn Store>> {
+    let config = Config::new(at);
+    let budget = Size { entries: most, ..config.budget };
+    let config = Config { compression, budget, free_bytes: 0, ..config };
     Ok(Box::new(Ours(DiskStore::open(config)?)))
 }
 
 impl Store for Ours {
     fn publish(&mut self, key: &PtxKey, text: &Arc<str>) -> Outcome {
-        let entry = Entry::ptx(Arc::clone(text), Duration::from_millis(100));
-        match self.0.store(key, &entry) {
-            Stored::Published => Ok(()),
+        let artifact = PtxArtifact::from(Arc::clone(text)).with_cost(Duration::from_millis(100));
+        match self.0.store(key, &artifact)? {
+            Stored::Written => Ok(()),
             other => Err(format!("not published: {other:?}").into()),
         }
     }
 
     fn load(&self, key: &PtxKey) -> Outcome<Option<Arc<str>>> {
-        Ok(self.0.load(key).hit().and_then(text))
-    }
-}
-
-fn text(entry: Entry) -> Option<Arc<str>> {
-    match entry.payload {
-        Payload::Ptx(text) => Some(text),
-        Payload::Cubin(_) => None,
+        Ok(self.0.load(key)?.map(|found| found.payload))
     }
 }
 
@@ -90,7 +84,7 @@ impl Store for InBundle {
     }
 
     fn load(&self, key: &PtxKey) -> Outcome<Option<Arc<str>>> {
-        Ok(self.0.load(key).hit().and_then(text))
+        Ok(self.0.load(key)?.map(|found| found.payload))
     }
 }
 
@@ -99,7 +93,7 @@ impl Store for InBundle {
 struct Files(PathBuf);
 
 impl Files {
-    fn open(at: &Path) -> Outcome<Box<dyn Store<PtxKey>>> {
+    fn open(at: &Path) -> Outcome<Box<dyn Store>> {
         fs::create_dir_all(at)?;
         Ok(Box::new(Self(at.to_owned())))
     }
@@ -133,7 +127,7 @@ impl Store for Files {
 struct BareFiles(Files);
 
 impl BareFiles {
-    fn open(at: &Path) -> Outcome<Box<dyn Store<PtxKey>>> {
+    fn open(at: &Path) -> Outcome<Box<dyn Store>> {
         fs::create_dir_all(at)?;
         Ok(Box::new(Self(Files(at.to_owned()))))
     }
@@ -178,7 +172,7 @@ impl Store for Cacache {
 struct Sqlite(Connection);
 
 impl Sqlite {
-    fn open(at: &Path) -> Outcome<Box<dyn Store<PtxKey>>> {
+    fn open(at: &Path) -> Outcome<Box<dyn Store>> {
         fs::create_dir_all(at)?;
         let connection = Connection::open(at.join("store.sqlite"))?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -218,7 +212,7 @@ impl Redb {
     const TABLE: TableDefinition<'static, &'static [u8], &'static str> =
         TableDefinition::new("ptx");
 
-    fn open(at: &Path, durability: redb::Durability) -> Outcome<Box<dyn Store<PtxKey>>> {
+    fn open(at: &Path, durability: redb::Durability) -> Outcome<Box<dyn Store>> {
         fs::create_dir_all(at)?;
         let database = Database::create(at.join("store.redb"))?;
         let transaction = database.begin_write()?;

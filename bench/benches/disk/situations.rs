@@ -47,7 +47,7 @@ impl Filled {
         Ok(filled)
     }
 
-    fn open(&self) -> Outcome<Box<dyn Store<PtxKey>>> {
+    fn open(&self) -> Outcome<Box<dyn Store>> {
         (self.contender.open)(&self.directory.path().join("store"), self.most)
     }
 }

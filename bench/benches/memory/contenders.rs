@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ptx_cache::{Size, Cache, Config, Computed};
+use ptx_cache::{Cache, Computed, Config, Size};
 use ptx_key::{BuildKeyHasher, PtxKey};
 
 /// A cache that the bench measures. A hit returns the text's first byte: that reads the text, and

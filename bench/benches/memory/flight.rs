@@ -28,7 +28,7 @@ fn neighbour(number: u64) -> PtxKey {
 /// Reports the median and high percentiles of a hit, with and without a concurrent lowering.
 pub(crate) fn report(report: &mut Report, rounds: usize) {
     let (mut alone, mut concurrent) = (Vec::new(), Vec::new());
-    let (mut made, mut coalesced) = (0, 0);
+    let (mut lowered, mut coalesced) = (0, 0);
     for _ in 0..rounds {
         let cache = ours(1024);
         for number in 0..KEYS {
@@ -56,22 +56,22 @@ pub(crate) fn report(report: &mut Report, rounds: usize) {
                             thread::sleep(LOWERING);
                             Ok::<_, std::fmt::Error>(Computed::from(text(KEYS)))
                         };
-                        cache.get_or_compute(neighbour(KEYS), lower).map(|served| served.origin)
+                        cache.get_or_compute(neighbour(KEYS), lower).map(|served| served.source)
                     })
                 })
                 .collect();
             start.wait();
             hits(Instant::now() + LOWERING, &mut concurrent);
-            for origin in
+            for source in
                 requesters.into_iter().filter_map(|requester| requester.join().ok()).flatten()
             {
-                made += u64::from(origin == Source::Computed);
-                coalesced += u64::from(origin == Source::Shared);
+                lowered += u64::from(source == Source::Computed);
+                coalesced += u64::from(source == Source::Shared);
             }
         });
     }
     report.note(format!(
-        "single flight: {REQUESTERS} threads request one key, {rounds} times: {made} lowerings, \
+        "single flight: {REQUESTERS} threads request one key, {rounds} times: {lowered} lowerings, \
          {coalesced} coalesced"
     ));
     for (name, mut nanos) in [("without", alone), ("with", concurrent)] {

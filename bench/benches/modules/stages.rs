@@ -9,9 +9,9 @@ use std::sync::{Arc, Barrier, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use ptx_cache::CubinStore;
 use ptx_cuda::{
-    Size, Config, Context, Cubin, CudaError, CustDriver, Function, Image, ModuleCache, Ptx,
+    Config, Context, Cubin, CudaError, CustDriver, Function, Image, ModuleCache, Ptx, Size,
+    Store as _,
 };
 use ptx_disk::DiskStore;
 use ptx_key::{Digest, ModuleKey, PtxKey};
@@ -113,9 +113,9 @@ pub(crate) fn run(stage: Stage, threads: usize, directory: &Path) -> Result<(), 
             let store = DiskStore::open(ptx_disk::Config::new(directory))?;
             let mut cubins = Vec::new();
             for Wanted { file, key, .. } in &wanted {
-                let stored = CubinStore::load(&store, key).map_err(|error| error.to_string())?;
+                let stored = store.load(key).map_err(|error| error.to_string())?;
                 let stored = stored.ok_or_else(|| format!("no cubin of {}", file.name))?;
-                cubins.push(Image::from(Cubin::new(stored.image)?));
+                cubins.push(Image::from(Cubin::new(stored.payload)?));
             }
             timed(&wanted, threads, |place| {
                 context.load(&cubins[place])?.function(&wanted[place].kernel)

@@ -2,12 +2,12 @@
 
 use std::num::NonZeroUsize;
 
-use ptx_cache::Budget;
+use ptx_cache::Size;
 
 use crate::policy::{Policy, Request};
 
 /// Whether an entry of `bytes` fits into a cache that holds `entries` entries of `held` bytes.
-fn fits(budget: Budget, entries: usize, held: u64, bytes: u64) -> bool {
+fn fits(budget: Size, entries: usize, held: u64, bytes: u64) -> bool {
     (entries as u64) < budget.entries && held + bytes <= budget.bytes
 }
 
@@ -15,11 +15,11 @@ fn fits(budget: Budget, entries: usize, held: u64, bytes: u64) -> bool {
 pub(crate) struct Lru {
     cache: lru::LruCache<u32, u64>,
     held: u64,
-    budget: Budget,
+    budget: Size,
 }
 
 impl Lru {
-    pub(crate) fn new(budget: Budget) -> Self {
+    pub(crate) fn new(budget: Size) -> Self {
         Self { cache: lru::LruCache::unbounded(), held: 0, budget }
     }
 }
@@ -45,11 +45,11 @@ impl Policy for Lru {
 pub(crate) struct Sieve {
     cache: sieve_cache::SieveCache<u32, u64>,
     held: u64,
-    budget: Budget,
+    budget: Size,
 }
 
 impl Sieve {
-    pub(crate) fn new(budget: Budget) -> Option<Self> {
+    pub(crate) fn new(budget: Size) -> Option<Self> {
         let cache = sieve_cache::SieveCache::new(1 << 16).ok()?;
         Some(Self { cache, held: 0, budget })
     }
@@ -73,15 +73,15 @@ impl Policy for Sieve {
 }
 
 /// Whether the capacity counts bytes, and the capacity. It counts entries if these are capped.
-fn capacity(budget: Budget) -> (bool, u64) {
-    let by_bytes = budget.entries == Budget::MOST_ENTRIES;
+fn capacity(budget: Size) -> (bool, u64) {
+    let by_bytes = budget.entries == Size::UNBOUNDED.entries;
     (by_bytes, if by_bytes { budget.bytes } else { budget.entries })
 }
 
 pub(crate) struct Moka(moka::sync::Cache<u32, u64>);
 
 impl Moka {
-    pub(crate) fn new(budget: Budget) -> Self {
+    pub(crate) fn new(budget: Size) -> Self {
         let (by_bytes, capacity) = capacity(budget);
         let weigher = move |_: &u32, &bytes: &u64| {
             if by_bytes { u32::try_from(bytes).unwrap_or(u32::MAX) } else { 1 }
@@ -114,7 +114,7 @@ impl quick_cache::Weighter<u32, u64> for ByBytes {
 pub(crate) struct Quick(quick_cache::unsync::Cache<u32, u64, ByBytes>);
 
 impl Quick {
-    pub(crate) fn new(budget: Budget, objects: usize) -> Self {
+    pub(crate) fn new(budget: Size, objects: usize) -> Self {
         let (by_bytes, capacity) = capacity(budget);
         Self(quick_cache::unsync::Cache::with_weighter(objects, capacity, ByBytes(by_bytes)))
     }
@@ -171,13 +171,13 @@ pub(crate) struct Scored {
     score: Score,
     residents: Vec<Resident>,
     held: u64,
-    budget: Budget,
+    budget: Size,
     /// The score of the last victim.
     age: f64,
 }
 
 impl Scored {
-    pub(crate) fn new(score: Score, budget: Budget) -> Self {
+    pub(crate) fn new(score: Score, budget: Size) -> Self {
         Self { score, residents: Vec::new(), held: 0, budget, age: 0.0 }
     }
 
@@ -205,7 +205,7 @@ impl Scored {
     fn make_room(&mut self, bytes: u64, now: usize) {
         while !fits(self.budget, self.residents.len(), self.held, bytes) {
             self.evict_one(now);
-            let half = Budget { entries: self.budget.entries / 2, bytes: self.budget.bytes / 2 };
+            let half = Size { entries: self.budget.entries / 2, bytes: self.budget.bytes / 2 };
             while self.score == Score::TopK
                 && !fits(half, self.residents.len(), self.held, 0)
                 && !self.residents.is_empty()
@@ -253,11 +253,11 @@ pub(crate) struct S3Fifo {
     residents: std::collections::HashMap<u32, (u64, u8)>,
     small_held: u64,
     held: u64,
-    budget: Budget,
+    budget: Size,
 }
 
 impl S3Fifo {
-    pub(crate) fn new(budget: Budget, objects: usize) -> Self {
+    pub(crate) fn new(budget: Size, objects: usize) -> Self {
         let ghosts = (objects as u64).min(budget.entries).max(1);
         let ghosts = usize::try_from(ghosts).ok().and_then(NonZeroUsize::new);
         Self {

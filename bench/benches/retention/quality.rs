@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use ptx_bench::{Cell, Report, Spread};
-use ptx_cache::Budget;
+use ptx_cache::Size;
 use ptx_tests::Corpus;
 use serde_json::{Value, json};
 
@@ -66,8 +66,8 @@ fn situation<'t>(trace: &'t Trace, cap: &'static str, has_tier: bool) -> Situati
     let entries = trace.objects.len() as u64;
     let outcomes = PERCENTS.map(|percent| {
         let budget = match cap {
-            "bytes" => Budget { bytes: bytes * percent / 100, ..Budget::UNBOUNDED },
-            _ => Budget { entries: entries * percent / 100, ..Budget::UNBOUNDED },
+            "bytes" => Size { bytes: bytes * percent / 100, ..Size::UNBOUNDED },
+            _ => Size { entries: entries * percent / 100, ..Size::UNBOUNDED },
         };
         let outcome = |name| replay(name, budget, trace, has_tier).unwrap_or_default();
         NAMES.iter().map(|name| outcome(name)).collect()

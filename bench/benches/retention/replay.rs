@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ptx_cache::{Budget, Cache, CacheError, Config, Made, Origin, Weigh};
+use ptx_cache::{Cache, CacheError, Computed, Config, Size, Source, Weigh};
 use ptx_key::{Digest, PtxKey};
 
 use crate::peers::{Lru, Moka, Quick, S3Fifo, Score, Scored, Sieve};
@@ -24,7 +24,7 @@ pub(crate) const NAMES: [&str; 11] = [
     "offline",
 ];
 
-fn policy(name: &str, budget: Budget, trace: &Trace) -> Option<Box<dyn Policy>> {
+fn policy(name: &str, budget: Size, trace: &Trace) -> Option<Box<dyn Policy>> {
     let objects = trace.objects.len();
     let scored = |score| Some(Box::new(Scored::new(score, budget)) as Box<dyn Policy>);
     match name {
@@ -61,7 +61,7 @@ impl Weigh for Text {
 }
 
 impl Ours {
-    fn new(budget: Budget, trace: &Trace) -> Self {
+    fn new(budget: Size, trace: &Trace) -> Self {
         let digest = |number: u32| Digest::of_bytes(&number.to_le_bytes());
         let numbers = 0..u32::try_from(trace.objects.len()).unwrap_or(u32::MAX);
         Self {
@@ -75,16 +75,16 @@ impl Ours {
 impl Policy for Ours {
     fn request(&mut self, request: &Request) -> bool {
         let object = request.object as usize;
-        let made = || {
-            Ok::<_, CacheError>(Made {
+        let lower = || {
+            Ok::<_, CacheError>(Computed {
                 cost: Some(Duration::from_secs_f64(request.cost)),
                 family: Some(self.families[object]),
-                ..Made::new(Text(request.bytes))
+                ..Computed::from(Text(request.bytes))
             })
         };
         self.cache
-            .get_or_make(self.keys[object], made)
-            .is_ok_and(|served| served.origin == Origin::Memory)
+            .get_or_compute(self.keys[object], lower)
+            .is_ok_and(|served| served.source == Source::Memory)
     }
 }
 
@@ -105,7 +105,7 @@ fn load(bytes: u64) -> f64 {
 }
 
 /// Replays `trace` through the policy `name`. Returns `None` if there is no such policy.
-pub(crate) fn replay(name: &str, budget: Budget, trace: &Trace, has_tier: bool) -> Option<Outcome> {
+pub(crate) fn replay(name: &str, budget: Size, trace: &Trace, has_tier: bool) -> Option<Outcome> {
     let mut policy = policy(name, budget, trace)?;
     let next = next_requests(trace);
     let mut in_lower_tier = vec![false; trace.objects.len()];

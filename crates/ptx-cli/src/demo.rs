@@ -1,28 +1,46 @@
-//! The main job: cold, from memory, and from disk after all process state is gone.
+//! How does one program fare cold, from memory, and from disk after all process state is gone?
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use ptx_cache::{Config, Lowered, PtxCache, PtxSnapshot, ServedPtx, Store, WritePolicy};
+use ptx_cache::{Config, PtxArtifact, PtxCache, PtxSnapshot, Served, Store, WritePolicy};
 use ptx_disk::DiskStore;
+use ptx_key::{PtxKey, Target};
 
 use crate::programs::{self, Program};
-use crate::{Demo, format, store};
+use crate::{format, store};
+
+/// What the demo works on.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Demo {
+    /// Takes the `.ptx` files of this directory as the lowering's output, in place of the reference
+    /// kernels.
+    #[arg(long, value_name = "DIR", conflicts_with = "target")]
+    corpus: Option<PathBuf>,
+    /// Keeps the store in this directory. By default it is a temporary one, which is removed at the
+    /// end.
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// Lowers for this target, such as `sm_90a`; may be given several times.
+    #[arg(long, value_name = "TARGET")]
+    target: Vec<Target>,
+}
 
 /// Requests from memory, of which the median is shown.
 const HITS: usize = 9;
 
-/// A request as it was served.
+/// One request, with its answer.
 struct Request {
-    served: ServedPtx,
+    served: Served<Arc<PtxArtifact>>,
     /// The whole request.
     took: Duration,
     /// The lowering within it.
     lowering: Duration,
 }
 
-/// One program's way through the three parts of the demo.
+/// One program's requests in the three parts of the demo.
 struct Row {
     cold: Request,
     memory: Request,
@@ -31,17 +49,19 @@ struct Row {
 
 pub(crate) fn run(demo: &Demo) -> anyhow::Result<()> {
     let programs = match &demo.corpus {
-        Some(folder) => programs::files(folder)?,
+        Some(directory) => programs::files(directory)?,
         None => programs::reference_programs(&demo.target)?,
     };
     let temporary = match &demo.store {
         Some(_) => None,
-        None => Some(tempfile::tempdir().context("cannot make a temporary folder for the store")?),
+        None => {
+            Some(tempfile::tempdir().context("cannot create a temporary directory for the store")?)
+        }
     };
-    let inside = temporary.as_ref().map(|folder| folder.path().join("store"));
-    let folder = demo.store.as_deref().or(inside.as_deref());
+    let inside = temporary.as_ref().map(|directory| directory.path().join("store"));
+    let directory = demo.store.as_deref().or(inside.as_deref());
 
-    let first_disk = Arc::new(store::open(folder)?);
+    let first_disk = Arc::new(store::open(directory)?);
     let first = cache(&first_disk);
     let cold = request_all(&first, &programs)?;
     let mut memory = Vec::with_capacity(programs.len());
@@ -52,10 +72,10 @@ pub(crate) fn run(demo: &Demo) -> anyhow::Result<()> {
         memory.push(hits.swap_remove(HITS / 2));
     }
     let first_counts = (first.snapshot(), first_disk.statistics());
-    // All that this process knows goes; the store's folder stays.
+    // Only the store's directory stays.
     drop((first, first_disk));
 
-    let second_disk = Arc::new(store::open(folder)?);
+    let second_disk = Arc::new(store::open(directory)?);
     let second = cache(&second_disk);
     let disk = request_all(&second, &programs)?;
     let second_counts = (second.snapshot(), second_disk.statistics());
@@ -72,7 +92,7 @@ pub(crate) fn run(demo: &Demo) -> anyhow::Result<()> {
     print_rows(&programs, &rows);
     println!("\nfirst life of the process");
     print_counts(&first_counts);
-    println!("\nsecond life, on the same folder");
+    println!("\nsecond life, on the same directory");
     print_counts(&second_counts);
     on_the_gpu(&programs, &rows, &second_disk)
 }
@@ -93,7 +113,7 @@ fn request(cache: &PtxCache, program: &Program) -> anyhow::Result<Request> {
         let started = Instant::now();
         let text = program.lower();
         lowering = started.elapsed();
-        text.map(|text| Lowered::from(text).with_trace(program.trace.clone()))
+        text.map(|text| PtxArtifact::from(text).with_trace(program.trace.clone()))
     };
     let started = Instant::now();
     let served = cache.get_or_lower(&key, lower);
@@ -169,8 +189,8 @@ fn print_counts((cache, disk): &(PtxSnapshot, ptx_disk::Statistics)) {
 
 #[cfg(feature = "cuda")]
 fn on_the_gpu(programs: &[Program], rows: &[Row], store: &Arc<DiskStore>) -> anyhow::Result<()> {
-    let texts = rows.iter().map(|row| row.disk.served.payload.clone());
-    crate::gpu::run(programs, texts, store)
+    let artifacts = rows.iter().map(|row| &**row.disk.served);
+    crate::gpu::run(programs, artifacts, store)
 }
 
 #[cfg(not(feature = "cuda"))]

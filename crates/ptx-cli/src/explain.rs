@@ -1,6 +1,7 @@
-//! Why one key missed where another was: the fields in which they differ.
+//! Why did one key miss where another was present? In which fields do they differ?
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use ptx_disk::DiskStore;
@@ -8,9 +9,9 @@ use ptx_key::{KeyTrace, PtxKey};
 
 use crate::store;
 
-pub(crate) fn run(kept: PtxKey, asked: PtxKey, folder: Option<&Path>) -> anyhow::Result<()> {
-    let store = store::open(folder)?;
-    let differences = trace(&store, kept)?.differences(&trace(&store, asked)?);
+pub(crate) fn run(present: PtxKey, asked: PtxKey, directory: Option<&Path>) -> anyhow::Result<()> {
+    let store = store::open(directory)?;
+    let differences = trace(&store, present)?.differences(&*trace(&store, asked)?);
     if differences.is_empty() {
         println!("the same key");
     }
@@ -20,10 +21,9 @@ pub(crate) fn run(kept: PtxKey, asked: PtxKey, folder: Option<&Path>) -> anyhow:
     Ok(())
 }
 
-fn trace(store: &DiskStore, key: PtxKey) -> anyhow::Result<KeyTrace> {
-    let entry =
-        store.load(key).hit().with_context(|| format!("the store has no entry of {key}"))?;
-    let trace = entry.attributes.trace();
-    let trace = trace.filter(|trace| trace.key() == key);
+fn trace(store: &DiskStore, key: PtxKey) -> anyhow::Result<Arc<KeyTrace>> {
+    let artifact = store::load(store, &key)?;
+    let artifact = artifact.with_context(|| format!("the store has no entry of {key}"))?;
+    let trace = artifact.trace.filter(|trace| trace.key() == key);
     trace.with_context(|| format!("the entry of {key} was stored without its key trace"))
 }

@@ -1,22 +1,24 @@
-//! Each kernel loaded and run on the GPU, and its values checked.
+//! Does each kernel load and compute the right values on this GPU?
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
-use ptx_cuda::{Argument, Config, Context, CubinStore, CustDriver, Function, ModuleCache, Ptx};
+use ptx_cache::PtxArtifact;
+use ptx_cuda::{Argument, Config, Context, CustDriver, Function, ModuleCache, Ptx, Store};
 use ptx_disk::DiskStore;
 use ptx_ir::reference::Reference;
 use ptx_ir::{Interface, Parameter};
+use ptx_key::ModuleKey;
 
 use crate::format;
 use crate::programs::{Program, Source};
 
 /// Prints a row for each program that this device runs: assembled and kept in the store, from
-/// memory, and from the store after all modules are gone.
-pub(crate) fn run(
+/// memory, and from the store by a new cache.
+pub(crate) fn run<'a>(
     programs: &[Program],
-    texts: impl Iterator<Item = Arc<str>>,
+    artifacts: impl Iterator<Item = &'a PtxArtifact>,
     store: &Arc<DiskStore>,
 ) -> anyhow::Result<()> {
     let context = Context::primary(&CustDriver::new()?, 0)?;
@@ -28,8 +30,8 @@ pub(crate) fn run(
     };
     let modules = cache();
     let mut lines = Vec::new();
-    for (program, text) in programs.iter().zip(texts) {
-        let ptx = Ptx::new(text)?;
+    for (program, artifact) in programs.iter().zip(artifacts) {
+        let ptx = Ptx::of(artifact)?;
         if !ptx.header().runs_on(device.compute_capability) {
             continue;
         }
@@ -40,12 +42,12 @@ pub(crate) fn run(
             let started = Instant::now();
             let image = || Ok::<_, ptx_cuda::CudaError>(ptx.clone());
             let served = modules.get_or_load(&context, &key, image).with_context(named)?;
-            let function = served.value.function(entry).with_context(named)?;
+            let function = served.function(entry).with_context(named)?;
             Ok((function, started.elapsed(), served.source))
         };
         let (_, cold, first) = load(&modules)?;
         let (_, warm, _) = load(&modules)?;
-        // All that is in memory goes; the store stays.
+        // The next cache finds only what the store has.
         modules.flush();
         let (function, stored, second) = load(&cache())?;
         let values = match &program.source {
@@ -63,7 +65,7 @@ pub(crate) fn run(
             format::time(cold),
             format::time(warm),
             format::time(stored),
-            format!("{first:?}, {second:?}").to_lowercase(),
+            format!("{first}, {second}"),
             values.to_owned(),
         ]);
     }
@@ -75,7 +77,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Launches the kernel on its inputs and compares what came out.
+/// Launches the kernel on its inputs and compares its outputs.
 fn launch(
     function: &Function<CustDriver>,
     reference: &Reference,
@@ -95,7 +97,7 @@ fn launch(
     };
     let words: Vec<[u8; 4]> =
         interface.parameters.iter().map(|parameter| word(parameter).to_le_bytes()).collect();
-    // Addresses stand in the order of slots, as the bindings do.
+    // Parameters and bindings have the same order of slots.
     let mut buffers = contents.iter_mut();
     let parameters = interface.parameters.iter().zip(&words);
     let mut arguments = parameters

@@ -37,7 +37,7 @@ struct Arguments {
 enum Command {
     /// Lowers kernels cold, hits them in memory, drops all process state and hits them on disk.
     /// This is what runs when no command is named.
-    Demo(Demo),
+    Demo(demo::Demo),
     /// Prints a stored text or cubin.
     Show {
         /// The key, in 64 hexadecimal digits.
@@ -122,43 +122,28 @@ struct At {
 }
 
 impl At {
-    fn folder(&self) -> Option<&Path> {
+    fn directory(&self) -> Option<&Path> {
         self.store.as_deref()
     }
 }
 
-/// What the demo works on.
-#[derive(Clone, Debug, Default, clap::Args)]
-struct Demo {
-    /// Takes the `.ptx` files of this folder as what lowering puts out, in place of the reference
-    /// kernels.
-    #[arg(long, value_name = "DIR", conflicts_with = "target")]
-    corpus: Option<PathBuf>,
-    /// Keeps the store in this folder. By default it is a temporary one, and nothing is left.
-    #[arg(long, value_name = "DIR")]
-    store: Option<PathBuf>,
-    /// Lowers for this target, such as `sm_90a`; may be given several times.
-    #[arg(long, value_name = "TARGET")]
-    target: Vec<Target>,
-}
-
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let command = arguments.command.unwrap_or_else(|| Command::Demo(Demo::default()));
+    let command = arguments.command.unwrap_or_else(|| Command::Demo(demo::Demo::default()));
     let outcome = match &command {
         Command::Demo(demo) => demo::run(demo),
-        Command::Show { key, at, text } => show::run(*key, at.folder(), *text),
+        Command::Show { key, at, text } => show::run(*key, at.directory(), *text),
         Command::Trim { level, keep_compression, at } => {
-            maintenance::trim((!keep_compression).then_some(*level), at.folder())
+            maintenance::trim((!keep_compression).then_some(*level), at.directory())
         }
-        Command::Verify { bundle, at } => maintenance::verify(bundle.as_deref(), at.folder()),
-        Command::Export { to, text: true, at, .. } => transfer::export_text(to, at.folder()),
+        Command::Verify { bundle, at } => maintenance::verify(bundle.as_deref(), at.directory()),
+        Command::Export { to, text: true, at, .. } => transfer::export_text(to, at.directory()),
         Command::Export { to, name, architectures, at, .. } => {
-            transfer::export(to, name, architectures, at.folder())
+            transfer::export(to, name, architectures, at.directory())
         }
-        Command::Warm { assembly, at } => warm::run(assembly, at.folder()),
-        Command::Import { bundle, at } => transfer::import(bundle, at.folder()),
-        Command::Explain { kept, asked, at } => explain::run(*kept, *asked, at.folder()),
+        Command::Warm { assembly, at } => warm::run(assembly, at.directory()),
+        Command::Import { bundle, at } => transfer::import(bundle, at.directory()),
+        Command::Explain { kept, asked, at } => explain::run(*kept, *asked, at.directory()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,56 +1,62 @@
-//! A stored text or cubin, and what is known of it.
+//! What does an entry of a store hold?
 
 use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::bail;
-use ptx_disk::{DiskStore, Entry, EntryKey, Kind, Load};
-use ptx_key::Digest;
+use ptx_key::{Digest, ModuleKey, PtxKey};
+use ptx_store::{Artifact, Attributes, Kind, Payload};
 
 use crate::{format, store};
 
-pub(crate) fn run(key: Digest, folder: Option<&Path>, payload_alone: bool) -> anyhow::Result<()> {
-    let store = store::open(folder)?;
-    let entry = find(&store, key)?;
+pub(crate) fn run(
+    key: Digest,
+    directory: Option<&Path>,
+    payload_alone: bool,
+) -> anyhow::Result<()> {
+    let store = store::open(directory)?;
+    let bytes = *key.as_bytes();
+    // The digits of a key do not say what it names.
+    if let Some(text) = store::load(&store, &PtxKey::from_bytes(bytes))? {
+        return print(key, Kind::Ptx, &text, payload_alone);
+    }
+    if let Some(cubin) = store::load(&store, &ModuleKey::from_bytes(bytes))? {
+        return print(key, Kind::Cubin, &cubin, payload_alone);
+    }
+    bail!("the store has no entry of {key}")
+}
+
+fn print<P: Payload>(
+    key: Digest,
+    kind: Kind,
+    artifact: &Artifact<P>,
+    payload_alone: bool,
+) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     if !payload_alone {
         writeln!(out, "key       {key}")?;
-        writeln!(out, "kind      {}", entry.payload.kind())?;
-        writeln!(out, "bytes     {}", entry.payload.as_bytes().len())?;
-        let making = match entry.payload.kind() {
+        writeln!(out, "kind      {kind}")?;
+        writeln!(out, "bytes     {}", artifact.payload.as_bytes().len())?;
+        let work = match kind {
             Kind::Ptx => "lowering",
             Kind::Cubin => "assembly",
         };
-        writeln!(out, "{making}  {}", format::time(entry.cost))?;
-        // Names may come from a bundle, and no terminal is to obey them.
-        writeln!(out, "producer  {}", entry.producer.escape_debug())?;
-        if let Some(trace) = entry.attributes.trace() {
+        writeln!(out, "{work}  {}", format::time(artifact.cost))?;
+        // A bundle may bring names that contain commands for the terminal.
+        let producer = artifact.attributes.text(Attributes::PRODUCER).unwrap_or_default();
+        writeln!(out, "producer  {}", producer.escape_debug())?;
+        if let Some(trace) = &artifact.trace {
             writeln!(out, "program   {}", trace.program().normalized)?;
             for (name, digest) in trace.configuration() {
                 writeln!(out, "field     {digest:.12}  {}", name.escape_debug())?;
             }
         }
-        if entry.payload.kind() == Kind::Cubin {
-            // A terminal shows nothing of it that a person can read.
+        if kind == Kind::Cubin {
+            // A person cannot read a cubin in a terminal.
             return Ok(());
         }
         writeln!(out)?;
     }
-    out.write_all(entry.payload.as_bytes())?;
+    out.write_all(artifact.payload.as_bytes())?;
     Ok(())
-}
-
-/// The digits of a key do not say what it names: a text is looked for first, then a cubin.
-fn find(store: &DiskStore, key: Digest) -> anyhow::Result<Entry> {
-    for kind in [Kind::Ptx, Kind::Cubin] {
-        match store.load(EntryKey::from_bytes(kind, *key.as_bytes())) {
-            Load::Hit(entry) => return Ok(entry),
-            Load::Miss => {}
-            Load::Damaged(damage) => {
-                bail!("the entry of {key} was damaged and is set aside: {damage}")
-            }
-            Load::Failed(error) => bail!(error),
-        }
-    }
-    bail!("the store has no entry of {key}")
 }

@@ -1,19 +1,19 @@
-//! Machine code assembled into the store before anyone needs it.
+//! How does machine code get into the store before a program needs it?
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use ptx_cuda::{Ptx, Ptxas, WarmProgress, Warmed};
-use ptx_disk::{DiskStore, EntryKey, Payload};
+use ptx_disk::{DiskStore, EntryKey};
 use ptx_key::{ComputeCapability, JitOptions, PtxKey, Target};
 
 use crate::{format, store};
 
-/// Failures that are printed for one device; the rest is counted.
+/// How many failures are printed for one device.
 const SHOWN: usize = 10;
 
-/// What is to be assembled, and by whom.
+/// For which architectures to assemble, and with which assembler.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Assembly {
     /// Assembles for this architecture, such as `sm_90`; may be given several times or as a list.
@@ -28,8 +28,8 @@ pub(crate) struct Assembly {
     threads: Option<NonZeroUsize>,
 }
 
-pub(crate) fn run(assembly: &Assembly, folder: Option<&Path>) -> anyhow::Result<()> {
-    let store = store::open_writable(folder)?;
+pub(crate) fn run(assembly: &Assembly, directory: Option<&Path>) -> anyhow::Result<()> {
+    let store = store::open_writable(directory)?;
     if assembly.architectures.is_empty() {
         return on_this_machine(assembly, store);
     }
@@ -51,28 +51,28 @@ pub(crate) fn run(assembly: &Assembly, folder: Option<&Path>) -> anyhow::Result<
     Ok(())
 }
 
-/// The assembler that was named, or the one that the environment has.
+/// The assembler that the caller named, or the one of the environment.
 fn assembler(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     let variable = std::env::var_os("PTXAS").filter(|path| !path.is_empty()).map(PathBuf::from);
     if let Some(path) = named.map(Path::to_owned).or(variable) {
         return Ok(path);
     }
     let paths = std::env::var_os("PATH").unwrap_or_default();
-    let mut found = std::env::split_paths(&paths).map(|folder| folder.join("ptxas"));
+    let mut found = std::env::split_paths(&paths).map(|directory| directory.join("ptxas"));
     found.find(|path| path.is_file()).context(
         "no ptxas on the PATH: name one with --ptxas, such as that of the PyPI package \
          nvidia-cuda-nvcc",
     )
 }
 
-/// The stored texts that a device runs, and how many others there are.
+/// The keys of the stored texts that a device runs, and the number of the others.
 fn texts(store: &DiskStore, device: ComputeCapability) -> anyhow::Result<(Vec<PtxKey>, u64)> {
     let (mut texts, mut elsewhere) = (Vec::new(), 0);
     for key in store.keys()? {
         let EntryKey::Ptx(key) = key else { continue };
         match text(store, key) {
             Ok(ptx) if !ptx.header().runs_on(device) => elsewhere += 1,
-            // What cannot be read is said when it is to be assembled.
+            // The assembly reports a text that cannot be read.
             _ => texts.push(key),
         }
     }
@@ -80,12 +80,11 @@ fn texts(store: &DiskStore, device: ComputeCapability) -> anyhow::Result<(Vec<Pt
 }
 
 fn text(store: &DiskStore, key: PtxKey) -> anyhow::Result<Ptx> {
-    let entry = store.load(key).hit().with_context(|| format!("the text of {key} is gone"))?;
-    let Payload::Ptx(text) = entry.payload else { bail!("{key} names no text") };
-    Ok(Ptx::new(text)?)
+    let artifact = store::load(store, &key)?;
+    Ok(Ptx::of(&artifact.with_context(|| format!("the text of {key} is gone"))?)?)
 }
 
-/// Prints what came of a device's texts; how many have no cubin.
+/// Prints the result for a device. Returns how many texts have no cubin.
 fn report(device: &str, warmed: &Warmed, elsewhere: u64) -> usize {
     println!(
         "{device}: {} assembled, {} there already, {} failed, {elsewhere} for other devices",
@@ -103,7 +102,8 @@ fn report(device: &str, warmed: &Warmed, elsewhere: u64) -> usize {
 fn on_this_machine(assembly: &Assembly, store: DiskStore) -> anyhow::Result<()> {
     use std::sync::Arc;
 
-    use ptx_cuda::{Config, Context, CubinStore, CustDriver, ModuleCache};
+    use ptx_cuda::{Config, Context, CustDriver, ModuleCache, Store};
+    use ptx_key::ModuleKey;
 
     let context = Context::primary(&CustDriver::new()?, 0)?;
     let device = context.device();
@@ -116,7 +116,7 @@ fn on_this_machine(assembly: &Assembly, store: DiskStore) -> anyhow::Result<()> 
     let warmed = modules.warm(&context, wanted, assembly.threads, |step| bar.step(step));
     bar.end();
     let failed = report(&device.name, &warmed, elsewhere);
-    // What is not stored is of no use to the next process.
+    // The next process needs stored cubins.
     let lost = (warmed.computed as u64).saturating_sub(modules.snapshot().cubins.written);
     ensure!(failed == 0 && lost == 0, "{failed} texts have no module, {lost} have no stored cubin");
     ensure!(store.is_writable(), "the store could not write in the end: see the warnings");
@@ -128,7 +128,7 @@ fn on_this_machine(_: &Assembly, _: DiskStore) -> anyhow::Result<()> {
     bail!("name the architectures to assemble for, such as --for sm_90: this ptx uses no GPU")
 }
 
-/// A bar on the terminal.
+/// A progress bar on the terminal.
 #[cfg(feature = "progress")]
 mod progress {
     use super::WarmProgress;

@@ -11,10 +11,13 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ptx_disk::format::Header;
-use ptx_disk::{Attributes, Bundle, Config, DiskStore, Entry, EntryKey, Load};
+use ptx_disk::{
+    Attributes, Bundle, Config, CubinArtifact, DiskStore, EntryKey, PtxArtifact, Store as _,
+};
 use ptx_key::{ComputeCapability, Digest, JitOptions, ModuleKey, PtxKey};
 use ptx_tests::{Corpus, Ptxas};
 
@@ -67,9 +70,10 @@ fn filled(root: &Path) -> DiskStore {
     let store = open(root);
     for number in 0..10 {
         let cost = Duration::from_secs(u64::from(number) + 1);
-        let _ = store.store(key(number), &Entry::ptx(text(number), cost));
+        store.store(&key(number), &PtxArtifact::from(text(number)).with_cost(cost)).unwrap();
     }
-    let _ = store.store(module(), &Entry::cubin(CUBIN, Duration::from_secs(1)));
+    let cubin = CubinArtifact::new(CUBIN).with_cost(Duration::from_secs(1));
+    store.store(&module(), &cubin).unwrap();
     store
 }
 
@@ -101,9 +105,9 @@ fn names_from_elsewhere_do_not_reach_the_terminal_as_commands() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let store = open(&at("one"));
-    let mut entry = Entry::ptx(text(1), Duration::ZERO);
-    "clears \u{1b}[2J".clone_into(&mut entry.producer);
-    let _ = store.store(key(1), &entry);
+    let mut artifact = PtxArtifact::from(text(1));
+    artifact.attributes.set(Attributes::PRODUCER, "clears \u{1b}[2J");
+    store.store(&key(1), &artifact).unwrap();
     let digits = key(1).to_string();
     let shown = ptx(&[&"show", &digits, &"--store", &at("one")], &[]).text();
     assert!(shown.contains("clears") && !shown.contains('\u{1b}'), "{shown:?}");
@@ -151,8 +155,8 @@ fn a_bundle_goes_out_and_comes_in_elsewhere() {
     let run = import();
     assert!(run.success && run.text().contains("`app 1.2`: 11 entries added"), "{}", run.text());
     assert!(import().text().contains("0 entries added\n11 were there already"));
-    let found = open(&at("two")).load(key(3)).hit().unwrap();
-    assert_eq!(found.payload.as_bytes(), text(3).as_bytes());
+    let found = open(&at("two")).load(&key(3)).unwrap().unwrap();
+    assert_eq!(*found.payload, *text(3));
     assert_eq!(found.attributes.text(Attributes::ORIGIN), Some("app 1.2"));
     let verify = || ptx(&[&"verify", &"--bundle", &at("a")], &[]);
     assert!(verify().success && verify().text().starts_with("11 entries are whole"));
@@ -190,7 +194,7 @@ fn trim_keeps_to_the_bounds_that_the_environment_names() {
     let run = trim("4");
     assert!(run.success && run.text().contains("7 entries of"), "{}{}", run.text(), run.err);
     assert_eq!(store.keys().unwrap().len(), 4);
-    assert!(matches!(store.load(key(9)), Load::Hit(_)), "the dearest stays");
+    assert!(store.load(&key(9)).unwrap().is_some(), "the dearest stays");
     let run = trim("4k");
     assert!(!run.success && run.err.contains("PTX_CACHE_ENTRIES=`4k`"), "{}", run.err);
     for mode in ["off", "ro"] {
@@ -209,7 +213,8 @@ fn trimming_brings_files_that_the_dictionary_never_saw_to_a_fourteenth() {
     let held_out: Vec<_> = files.iter().skip(1).step_by(2).collect();
     for file in &held_out {
         let key = PtxKey::from_bytes(*Digest::of_bytes(file.text.as_bytes()).as_bytes());
-        let _ = store.store(key, &Entry::ptx(file.text.clone(), Duration::from_secs(1)));
+        let artifact = PtxArtifact::from(Arc::clone(&file.text));
+        store.store(&key, &artifact.with_cost(Duration::from_secs(1))).unwrap();
     }
     let stored_bytes = || -> u64 {
         let stored = |key: &EntryKey| {
@@ -228,8 +233,8 @@ fn trimming_brings_files_that_the_dictionary_never_saw_to_a_fourteenth() {
     assert!(before * 11 < text_bytes && after * 14 < text_bytes, "{text_bytes} {before} {after}");
     for file in held_out {
         let key = PtxKey::from_bytes(*Digest::of_bytes(file.text.as_bytes()).as_bytes());
-        let found = store.load(key).hit().unwrap();
-        assert!(found.payload.as_bytes() == file.text.as_bytes());
+        let found = store.load(&key).unwrap().unwrap();
+        assert!(found.payload == file.text);
     }
 }
 
@@ -256,15 +261,15 @@ fn warm_assembles_each_text_once_for_each_architecture_and_export_chooses_among_
         let device = ComputeCapability { major: 8, minor };
         assembler.jit(device, JitOptions::default()).key_of_lowering(&key(3))
     };
-    let entry = store.load(cubin(0)).hit().unwrap();
-    assert!(entry.payload.as_bytes().starts_with(b"\x7fELF") && entry.cost > Duration::ZERO);
+    let entry = store.load(&cubin(0)).unwrap().unwrap();
+    assert!(entry.payload.starts_with(b"\x7fELF") && entry.cost > Duration::ZERO);
 
     // Ten texts with what is for one of the two; the cubin that is none is for neither.
     let run = ptx(&[&"export", &bundle, &"--for", &"sm_80", &"--store", &root], &[]);
     assert!(run.success && run.text().starts_with("20 entries"), "{}{}", run.text(), run.err);
     let bundle = Bundle::open(&bundle).unwrap();
-    assert!(matches!(bundle.load(cubin(0)), Load::Hit(_)));
-    assert!(matches!(bundle.load(key(3)), Load::Hit(_)));
+    assert!(bundle.load(&cubin(0)).unwrap().is_some());
+    assert!(bundle.load(&key(3)).unwrap().is_some());
 }
 
 #[test]
@@ -272,8 +277,8 @@ fn warm_says_which_texts_have_no_cubin_and_goes_on() {
     let Some(ptxas) = Ptxas::find() else { return };
     let folder = tempfile::tempdir().unwrap();
     let store = filled(folder.path());
-    let broken = Entry::ptx(text(77).replace("ret;", "rot;"), Duration::ZERO);
-    let _ = store.store(key(77), &broken);
+    let broken = PtxArtifact::from(text(77).replace("ret;", "rot;"));
+    store.store(&key(77), &broken).unwrap();
     let arguments: [&dyn AsRef<OsStr>; 5] =
         [&"warm", &"--for", &"sm_80", &"--store", &folder.path()];
     let run = ptx(&arguments, &[("PTXAS", ptxas.path().to_str().unwrap())]);
