@@ -66,7 +66,7 @@ impl Report {
     /// # Errors
     ///
     /// Fails if a file cannot be written.
-    pub fn write(&self, directory: &Path) -> Result<[PathBuf; 2], Box<dyn Error + Send + Sync>> {
+    pub fn write(&self, directory: &Path) -> Result<[PathBuf; 2], Box<dyn Error>> {
         std::fs::create_dir_all(directory)?;
         let (data, chart) = (
             directory.join(format!("{}.json", self.name)),
@@ -93,7 +93,7 @@ impl Report {
     }
 
     /// Draws a panel for each situation, a bar for each contender, and a line between its quartiles.
-    fn draw(&self, path: &Path) -> Result<(), Box<dyn Error + Send + Sync>> {
+    fn draw(&self, path: &Path) -> Result<(), Box<dyn Error>> {
         let columns = 3;
         let rows = self.cells.len().div_ceil(columns).max(1);
         let height = u32::try_from(rows)? * 240;

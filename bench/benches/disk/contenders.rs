@@ -14,7 +14,7 @@ use ptx_key::PtxKey;
 use redb::{Database, ReadableDatabase as _, TableDefinition};
 use rusqlite::{Connection, OptionalExtension as _};
 
-pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 /// An open store.
 pub(crate) trait Store {
@@ -59,14 +59,18 @@ fn ours(at: &Path, most: u64, compression: Compression) -> Outcome<Box<dyn Store
 impl Store for Ours {
     fn publish(&mut self, key: &PtxKey, text: &Arc<str>) -> Outcome {
         let artifact = PtxArtifact::from(Arc::clone(text)).with_cost(Duration::from_millis(100));
-        match self.0.store(key, &artifact)? {
+        match self.0.store(key, &artifact).map_err(|error| -> Box<dyn Error> { error })? {
             Stored::Written => Ok(()),
             other => Err(format!("not published: {other:?}").into()),
         }
     }
 
     fn load(&self, key: &PtxKey) -> Outcome<Option<Arc<str>>> {
-        Ok(self.0.load(key)?.map(|found| found.payload))
+        Ok(self
+            .0
+            .load(key)
+            .map_err(|error| -> Box<dyn Error> { error })?
+            .map(|found| found.payload))
     }
 }
 

@@ -8,6 +8,7 @@ mod tiers;
 #[cfg(feature = "async")]
 mod tiers_async;
 mod verification;
+mod verified_share;
 
 pub use ptx_cache::{PtxCache, PtxSnapshot};
 pub use tiers::{TierPolicy, TierSnapshot, WritePolicy};

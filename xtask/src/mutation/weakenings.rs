@@ -12,7 +12,7 @@ type Weakenings = (&'static str, &'static [Weakening]);
 
 pub(super) const WEAKENINGS: [Weakenings; 5] = [
     (
-        "crates/ptx-cache/src/table.rs",
+        "crates/ptx-cache/src/table/hash_table.rs",
         &[
             Weakening {
                 name: "publish: Release store to Relaxed",
@@ -32,7 +32,7 @@ pub(super) const WEAKENINGS: [Weakenings; 5] = [
         ],
     ),
     (
-        "crates/ptx-cache/src/shard.rs",
+        "crates/ptx-cache/src/table/shard.rs",
         &[
             Weakening {
                 name: "table swap: AcqRel to Relaxed",
@@ -62,7 +62,7 @@ pub(super) const WEAKENINGS: [Weakenings; 5] = [
         ],
     ),
     (
-        "crates/ptx-cache/src/flight.rs",
+        "crates/ptx-cache/src/flight/flights.rs",
         &[
             Weakening {
                 name: "join: no second look in the table",
@@ -70,14 +70,14 @@ pub(super) const WEAKENINGS: [Weakenings; 5] = [
                 weakened: "if let Some(value) = published().filter(|_| false) {",
             },
             Weakening {
-                name: "a panicking leader reports no panic",
-                code: "(None, true) => End::Landed(Err(CacheError::Panicked)),",
-                weakened: "(None, true) => End::Abandoned,",
+                name: "a landed flight reports no result",
+                code: "let ending = self.result.take().map_or(Ending::Abandoned, Ending::Landed);",
+                weakened: "self.result = None; let ending = Ending::Abandoned;",
             },
             Weakening {
                 name: "a flight never ends",
-                code: "state.end = Some(end);",
-                weakened: "drop(end);",
+                code: "state.ending = Some(ending);",
+                weakened: "drop(ending);",
             },
             Weakening {
                 name: "an ended flight stays registered",
@@ -92,16 +92,16 @@ pub(super) const WEAKENINGS: [Weakenings; 5] = [
         ],
     ),
     (
-        "crates/ptx-cache/src/waits.rs",
+        "crates/ptx-cache/src/flight/waits.rs",
         &[
             Weakening {
                 name: "a thread does not know what it computes",
-                code: "before: replace_running(Some(Arc::clone(self)))",
-                weakened: "before: None",
+                code: "before: replace_running(computation)",
+                weakened: "before: { drop(computation); None }",
             },
             Weakening {
                 name: "a deadlock is not refused",
-                code: "return Err(Refusal::Circle);",
+                code: "return Err(Refusal::Deadlock);",
                 weakened: "break;",
             },
         ],
@@ -116,8 +116,8 @@ pub(super) const WEAKENINGS: [Weakenings; 5] = [
             },
             Weakening {
                 name: "release: load and store",
-                code: "self.0.fetch_sub(pack(Resident { entries: 1, bytes: weight }), Ordering::Relaxed);",
-                weakened: "let n = self.0.load(Ordering::Relaxed); self.0.store(n - pack(Resident { entries: 1, bytes: weight }), Ordering::Relaxed);",
+                code: "self.0.fetch_sub(pack(Size { entries: 1, bytes: weight }), Ordering::Relaxed);",
+                weakened: "let n = self.0.load(Ordering::Relaxed); self.0.store(n - pack(Size { entries: 1, bytes: weight }), Ordering::Relaxed);",
             },
         ],
     ),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ptx_key::PtxKey;
 
 use super::tiers::{TierPolicy, TierSnapshot, Tiers};
-use super::verification::Verification;
+use super::verified_share::Verification;
 use crate::cache::Cache;
 use crate::counters::Count;
 use crate::{CacheError, Computed, Config, Listener, PtxArtifact, Snapshot, Store};

@@ -12,49 +12,9 @@ use ptx_key::PtxKey;
 use tracing::Instrument;
 
 use super::ptx_cache::PtxCache;
-use crate::counters::Count;
 use crate::flight::Computation;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::Ordering;
 use crate::{CacheError, Event, PtxArtifact};
-
-/// Which hits are verified, and the results.
-#[derive(Debug)]
-pub(crate) struct Verification {
-    /// The share, as the bits of a number from 0 to 1. All bits zero stand for 0.
-    share: AtomicU64,
-    verified: Count,
-    disagreed: Count,
-}
-
-impl Default for Verification {
-    fn default() -> Self {
-        Self { share: AtomicU64::new(0), verified: Count::default(), disagreed: Count::default() }
-    }
-}
-
-impl Verification {
-    /// Returns true if this hit must be verified.
-    #[inline]
-    pub(crate) fn is_due(&self) -> bool {
-        let share = self.share.load(Ordering::Relaxed);
-        // Within a lowering, verified or not, nothing is verified: each would verify what it asks
-        // for in turn, and so on down, the same things over and over.
-        share != 0 && fastrand::f64() < f64::from_bits(share) && Computation::running().is_none()
-    }
-
-    pub(crate) fn verified(&self) -> u64 {
-        self.verified.get()
-    }
-
-    pub(crate) fn disagreed(&self) -> u64 {
-        self.disagreed.get()
-    }
-
-    pub(crate) fn clear_counts(&self) {
-        self.verified.clear();
-        self.disagreed.clear();
-    }
-}
 
 impl PtxCache {
     /// Lowers this share of hits again, in memory and in the tiers, and compares: from 0, the

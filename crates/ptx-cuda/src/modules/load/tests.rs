@@ -398,18 +398,3 @@ fn threads_that_ask_at_once_assemble_once() {
     let assembled = sources.iter().filter(|source| **source == Source::Computed);
     assert_eq!((assembled.count(), process.driver.count(Operation::Assemble)), (1, 1));
 }
-
-#[test]
-fn a_cubin_keeps_the_attributes_of_its_text() {
-    let store = Arc::<MapStore>::default();
-    let process = Process::new(&store);
-    let mut artifact = ptx_cache::PtxArtifact::from(TEXT);
-    artifact.attributes.set_shared_bytes(1024);
-    artifact.attributes.set("back-end/own", "kept");
-    let load = || Ptx::of(&artifact);
-    process.modules.get_or_load(&process.context, &process.key(), load).unwrap();
-    process.modules.flush();
-    let kept = store.only().1.attributes;
-    assert_eq!(kept.shared_bytes(), Some(1024));
-    assert_eq!(kept.text("back-end/own"), Some("kept"));
-}

@@ -159,3 +159,18 @@ fn a_shipped_cubin_for_the_device_or_a_lower_minor_takes_precedence_over_the_tex
     let warmed = modules.warm(&context, wanted, None, |_| {});
     assert_eq!((warmed.already_there, warmed.computed), (1, 0), "{warmed:?}");
 }
+
+#[test]
+fn a_cubin_keeps_the_attributes_of_its_text() {
+    let store = Arc::<MapStore>::default();
+    let process = Process::new(&store);
+    let mut artifact = ptx_cache::PtxArtifact::from(TEXT);
+    artifact.attributes.set_shared_bytes(1024);
+    artifact.attributes.set("back-end/own", "kept");
+    let load = || Ptx::of(&artifact);
+    process.modules.get_or_load(&process.context, &process.key(), load).unwrap();
+    process.modules.flush();
+    let kept = store.only().1.attributes;
+    assert_eq!(kept.shared_bytes(), Some(1024));
+    assert_eq!(kept.text("back-end/own"), Some("kept"));
+}
