@@ -15,6 +15,8 @@ pub enum Requirement {
     Python,
     /// A CUDA device: `gpu`.
     Gpu,
+    /// The examples, built beside the tests: `examples`.
+    Examples,
 }
 
 impl Requirement {
@@ -25,6 +27,7 @@ impl Requirement {
             Self::Ptxas => "ptxas",
             Self::Python => "python",
             Self::Gpu => "gpu",
+            Self::Examples => "examples",
         }
     }
 

@@ -20,6 +20,7 @@ mod disk_full;
 mod disk_kills;
 mod disk_processes;
 mod emitted_ptx_assembles;
+mod examples_run;
 #[cfg(feature = "cuda")]
 mod gpu_broken_ptx;
 #[cfg(feature = "cuda")]

@@ -79,7 +79,7 @@ fn docs() -> Result<()> {
 }
 
 fn tests() -> Result<()> {
-    test::run_requiring("corpus,ptxas,python", &[])
+    test::run_requiring("corpus,ptxas,python,examples", &[])
 }
 
 fn loom() -> Result<()> {

@@ -10,7 +10,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let arguments: Vec<&str> =
         arguments.iter().map(String::as_str).filter(|argument| *argument != "--").collect();
     let ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    run_requiring(if ci { "corpus,ptxas,python" } else { "" }, &arguments)
+    run_requiring(if ci { "corpus,ptxas,python,examples" } else { "" }, &arguments)
 }
 
 /// Runs all tests. A test that lacks one of `required`, names separated by commas, fails. A test
@@ -30,7 +30,7 @@ pub(crate) fn run_requiring(required: &str, arguments: &[&str]) -> Result<()> {
     let tests = if succeeds(&shell, "cargo nextest --version") {
         cmd!(shell, "cargo nextest run {all...} {arguments...}").run()
     } else {
-        let kinds = ["--lib", "--bins", "--tests", "--no-fail-fast"];
+        let kinds = ["--lib", "--bins", "--tests", "--examples", "--no-fail-fast"];
         cmd!(shell, "cargo test {all...} {kinds...} {arguments...}").run()
     };
     // They run even if a test failed: one run shows everything that is wrong.

@@ -117,3 +117,8 @@ pub use ptx_store::{
 pub use served::{Computed, Served, Source};
 pub use snapshot::{EntryReport, Snapshot};
 pub use table::Pinned;
+
+/// Runs the README's example as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

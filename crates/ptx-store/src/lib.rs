@@ -63,3 +63,8 @@ pub use attributes::{Attributes, EntryName, LaunchShape};
 pub use key::{ArtifactKey, EntryKey, Kind};
 pub use ptx_eviction::Size;
 pub use store::{Claim, Store, StoreError, Stored};
+
+/// Runs the README's example as a test.
+#[cfg(all(doctest, feature = "testing"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
