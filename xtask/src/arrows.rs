@@ -32,9 +32,6 @@ use modules::{Sources, Target};
 /// By importing and imported file, the first line that imports and the path that it names.
 type Arrows = BTreeMap<(String, String), (usize, String)>;
 
-/// Crates whose files still import each other. Remove a crate from this list once they do not.
-const STILL_CYCLIC: [&str; 1] = ["crates/ptx-cli/"];
-
 pub(crate) fn check() -> Result<()> {
     let shell = shell()?;
     let mut sources = Sources::new();
@@ -45,12 +42,7 @@ pub(crate) fn check() -> Result<()> {
     let mut cycles = BTreeSet::new();
     for target in members()?.iter().flat_map(|member| &member.targets) {
         let path = target.src_path.strip_prefix(root()).unwrap_or(&target.src_path);
-        let found = cycles_of(path.as_str(), &sources)?;
-        if STILL_CYCLIC.iter().any(|still| path.as_str().starts_with(still)) {
-            println!("{path}: {} cycles of files, which are known", found.len());
-        } else {
-            cycles.extend(found);
-        }
+        cycles.extend(cycles_of(path.as_str(), &sources)?);
     }
     if cycles.is_empty() {
         return Ok(());

@@ -77,7 +77,7 @@
 //!   link.
 //! * It does not know what a launch or a captured graph uses: keep the [`Function`] until the
 //!   launch is done, or as long as the graph.
-//! * It reads and writes no files of cubins: a [`CubinStore`] such as that of `ptx-disk` does.
+//! * It reads and writes no files of cubins: a [`Store`] such as `ptx-disk` does.
 //! * It does not choose a store: without one, each process assembles texts again.
 //!
 //! # Costs
