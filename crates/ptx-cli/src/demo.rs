@@ -161,7 +161,7 @@ fn print_rows(programs: &[Program], rows: &[Row]) {
 fn print_counts((cache, disk): &(PtxSnapshot, ptx_disk::Statistics)) {
     let memory = &cache.memory;
     println!(
-        "  memory: {} entries of {}; {} hits, {} misses, {} coalesced, {} failed; {} entries of {} \
+        "  memory: {} entries of {}; {} hits, {} misses, {} shared, {} failed; {} entries of {} \
          evicted",
         memory.resident.entries,
         format::bytes(memory.resident.bytes),

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use ptx_cuda::{Ptx, Ptxas, WarmProgress, Warmed};
 use ptx_disk::{DiskStore, EntryKey};
 use ptx_key::{ComputeCapability, JitOptions, PtxKey, Target};
@@ -125,7 +125,9 @@ fn on_this_machine(assembly: &Assembly, store: DiskStore) -> anyhow::Result<()> 
 
 #[cfg(not(feature = "cuda"))]
 fn on_this_machine(_: &Assembly, _: DiskStore) -> anyhow::Result<()> {
-    bail!("name the architectures to assemble for, such as --for sm_90: this ptx uses no GPU")
+    anyhow::bail!(
+        "name the architectures to assemble for, such as --for sm_90: this ptx uses no GPU"
+    )
 }
 
 /// A progress bar on the terminal.

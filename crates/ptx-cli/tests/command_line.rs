@@ -52,7 +52,7 @@ fn the_demo_lowers_each_program_once_and_serves_it_from_memory_and_disk() {
     let said = stdout(&output);
     let rows: Vec<&str> = said.lines().filter(|line| line.contains("sm_90")).collect();
     assert_eq!(rows.len(), 14, "seven kernels, with few features and many: {said}");
-    assert!(rows.iter().all(|row| row.ends_with("lowered, memory, disk")), "{said}");
+    assert!(rows.iter().all(|row| row.ends_with("computed, memory, disk")), "{said}");
     assert!(said.contains("lowered: 14 in") && said.contains("lowered: 0 in"), "{said}");
 }
 
@@ -74,7 +74,7 @@ fn the_demo_leaves_nothing_behind_but_a_store_that_was_named() {
     let store = folder.path().join("kept");
     run(&["--store", path(&store)]);
     let again = run(&["--store", path(&store)]);
-    assert!(again.contains("disk, memory, disk") && !again.contains("lowered, memory"), "{again}");
+    assert!(again.contains("disk, memory, disk") && !again.contains("computed, memory"), "{again}");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_corpus_folder_is_served_as_the_reference_kernels_are() {
     let output = ptx(&["demo", "--corpus", path(folder.path())]);
     let said = stdout(&output);
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(said.contains("nothing") && said.contains("lowered, memory, disk"), "{said}");
+    assert!(said.contains("nothing") && said.contains("computed, memory, disk"), "{said}");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn bad_input_is_named_with_what_to_do() {
 
     let file = folder.path().join("file");
     fs::write(&file, "a file").unwrap();
-    fails(&["demo", "--store", path(&file)], 1, &["file", "not a folder", "name another path"]);
+    fails(&["demo", "--store", path(&file)], 1, &["file", "not a directory", "name another path"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), "a file");
 
     fails(&["demo", "--target", "sm_9x"], 2, &["unknown target `sm_9x`", "sm_90a"]);
