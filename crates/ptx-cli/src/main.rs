@@ -1,11 +1,10 @@
-//! The binary `ptx`: runs the demo, looks into a store, keeps it small and sound, assembles what is
-//! in it, carries entries from one to another, explains a miss.
+//! Which commands does the binary `ptx` have? It runs the demo, and it shows, trims, verifies, warms,
+//! exports, imports and explains the entries of a store.
 //!
-//! Exits with 0 when all went well, 1 when something did not, and 2 when it was called wrongly.
+//! Exits with 0 on success, 1 on failure, and 2 if the arguments are wrong.
 //!
-//! `clap` reads the arguments, `anyhow` carries what went wrong up to here with where it happened,
-//! `tempfile` holds the demo's store, `indicatif` draws the bar of what takes long, `bytesize` prints
-//! sizes.
+//! `clap` reads the arguments, `anyhow` adds context to errors, `tempfile` holds the demo's store,
+//! `indicatif` draws progress bars, and `bytesize` prints sizes.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,7 +35,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Lowers kernels cold, hits them in memory, drops all process state and hits them on disk.
-    /// This is what runs when no command is named.
+    /// Runs if no command is named.
     Demo(demo::Demo),
     /// Prints a stored text or cubin.
     Show {
@@ -44,15 +43,16 @@ enum Command {
         key: Digest,
         #[command(flatten)]
         at: At,
-        /// Prints the payload alone, for `ptxas`, `cuobjdump` and editors, without what is known
-        /// of it.
+        /// Prints the payload alone, for `ptxas`, `cuobjdump` and editors, without its
+        /// attributes.
         #[arg(long)]
         text: bool,
     },
-    /// Removes what `PTX_CACHE_BYTES`, `PTX_CACHE_ENTRIES` and `PTX_CACHE_DAYS` do not allow, and
-    /// stores the rest smaller than its writers had time to.
+    /// Removes what exceeds `PTX_CACHE_BYTES`, `PTX_CACHE_ENTRIES` and `PTX_CACHE_DAYS`, and
+    /// compresses the rest harder than its writers had time to.
     Trim {
-        /// The level of zstd to store texts with anew, where that saves a twentieth or more.
+        /// The level of zstd for texts. A text is compressed again where that saves a twentieth or
+        /// more.
         #[arg(long, default_value_t = 9, allow_negative_numbers = true)]
         level: i32,
         /// Only removes.
@@ -61,9 +61,9 @@ enum Command {
         #[command(flatten)]
         at: At,
     },
-    /// Reads and checks every entry. Damaged ones are set aside, and the exit code is 1.
+    /// Reads and checks every entry. Quarantines damaged ones, and then exits with 1.
     Verify {
-        /// Checks this bundle in place of a store. What is damaged stays where it is.
+        /// Checks this bundle in place of a store. Damaged entries stay.
         #[arg(long, value_name = "FILE", conflicts_with = "store")]
         bundle: Option<PathBuf>,
         #[command(flatten)]
@@ -71,17 +71,17 @@ enum Command {
     },
     /// Writes all entries into a bundle, one file that is read in place or imported elsewhere.
     Export {
-        /// The bundle to write; with `--text` a folder.
+        /// The bundle to write; with `--text` a directory.
         to: PathBuf,
         /// The bundle's name, which imported entries remember as their origin.
         #[arg(long, default_value = "export", conflicts_with = "text")]
         name: String,
-        /// Writes each text and cubin into a file of its own, for `ptxas`, `cuobjdump` and
+        /// Writes each text and cubin into a separate file, for `ptxas`, `cuobjdump` and
         /// editors.
         #[arg(long)]
         text: bool,
-        /// Takes no cubins but those for these architectures, such as `sm_80,sm_90`, and every
-        /// text: what runs no cubin of the bundle assembles a text of it.
+        /// Exports only the cubins for these architectures, such as `sm_80,sm_90`, and every text.
+        /// Other devices assemble the texts.
         #[arg(long = "for", value_name = "ARCH", value_delimiter = ',', conflicts_with = "text")]
         architectures: Vec<Target>,
         #[command(flatten)]
@@ -95,17 +95,18 @@ enum Command {
         #[command(flatten)]
         at: At,
     },
-    /// Takes the entries of a bundle into the store. What is there stays.
+    /// Copies the entries of a bundle into the store. Entries that are present stay.
     Import {
         /// The bundle.
         bundle: PathBuf,
         #[command(flatten)]
         at: At,
     },
-    /// Says in which fields two stored keys differ: why the second missed where the first was.
+    /// Prints in which fields two stored keys differ: why the second missed where the first was
+    /// present.
     Explain {
-        /// The key that was there.
-        kept: PtxKey,
+        /// The key that was present.
+        present: PtxKey,
         /// The key that was asked for.
         asked: PtxKey,
         #[command(flatten)]
@@ -143,7 +144,7 @@ fn main() -> ExitCode {
         }
         Command::Warm { assembly, at } => warm::run(assembly, at.directory()),
         Command::Import { bundle, at } => transfer::import(bundle, at.directory()),
-        Command::Explain { kept, asked, at } => explain::run(*kept, *asked, at.directory()),
+        Command::Explain { present, asked, at } => explain::run(*present, *asked, at.directory()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -154,7 +155,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// An error with what it came of. Most say that themselves.
+/// An error with its sources. Leaves out a source that the message already contains.
 fn told(error: &anyhow::Error) -> String {
     let mut told = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -1,4 +1,4 @@
-//! What keeps a store small and sound.
+//! How does a store stay small and undamaged?
 
 use std::path::Path;
 
@@ -7,12 +7,11 @@ use ptx_disk::{Bundle, Compression};
 
 use crate::{format, store};
 
-/// Removes what the bounds do not allow, leftovers too, and stores the rest as small as `level`
-/// makes it.
-pub(crate) fn trim(level: Option<i32>, folder: Option<&Path>) -> anyhow::Result<()> {
-    let store = store::open_writable(folder)?;
+/// Removes what exceeds the budget, and leftovers. Compresses the rest at `level`.
+pub(crate) fn trim(level: Option<i32>, directory: Option<&Path>) -> anyhow::Result<()> {
+    let store = store::open_writable(directory)?;
     let recompress = |level| store.recompress(Compression::Zstd { level });
-    // First, so that fewer have to go.
+    // First, so that the trim removes fewer entries.
     let saved = level.map(recompress).transpose()?.unwrap_or_default();
     let trimmed = store.trim()?;
     let swept = store.sweep()?;
@@ -23,10 +22,10 @@ pub(crate) fn trim(level: Option<i32>, folder: Option<&Path>) -> anyhow::Result<
 }
 
 /// Reads every entry and checks all that can be checked.
-pub(crate) fn verify(bundle: Option<&Path>, folder: Option<&Path>) -> anyhow::Result<()> {
+pub(crate) fn verify(bundle: Option<&Path>, directory: Option<&Path>) -> anyhow::Result<()> {
     let verified = match bundle {
         Some(bundle) => Bundle::open(bundle)?.verify(),
-        None => store::open(folder)?.verify()?,
+        None => store::open(directory)?.verify()?,
     };
     println!("{} entries are whole", verified.whole);
     println!(

@@ -1,5 +1,5 @@
-//! What the demo asks the cache for: reference kernels under several configurations, or the files
-//! of a folder.
+//! What does the demo request? Reference kernels under several configurations, or the files of a
+//! directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use ptx_key::{
     KeyTrace, Lanes, PtxIsa, Target,
 };
 
-/// One request: how it is called in the table, what it is under the key, and how it is lowered.
+/// One request: its name in the table, its key, and what is lowered.
 pub(crate) struct Program {
     pub(crate) name: String,
     pub(crate) features: &'static str,
@@ -27,7 +27,7 @@ pub(crate) enum Source {
     File(PathBuf),
 }
 
-/// A file that stands for a program: it is what it holds.
+/// A file that stands for a program. Its content is its identity.
 struct Content(Digest);
 
 impl Identity for Content {
@@ -37,7 +37,7 @@ impl Identity for Content {
 }
 
 impl Program {
-    /// Lowers, or reads the file that stands for the lowering's output.
+    /// Lowers the kernel, or reads the file that stands for the lowering's output.
     pub(crate) fn lower(&self) -> anyhow::Result<String> {
         match &self.source {
             Source::Kernel(reference) => Ok(ptx_ir::lower(&reference.kernel, &self.configuration)?),
@@ -58,8 +58,8 @@ fn configuration(name: &str, version: u32, target: Target, isa: PtxIsa) -> Confi
     }
 }
 
-/// Every reference kernel for each target, with the features that the target has and without those
-/// that can be done without.
+/// Every reference kernel for each target, with all features of the target and with as few as
+/// possible.
 pub(crate) fn reference_programs(targets: &[Target]) -> anyhow::Result<Vec<Program>> {
     let targets = match targets {
         [] => ["sm_75", "sm_90", "sm_90a", "sm_120"]
@@ -89,7 +89,7 @@ pub(crate) fn reference_programs(targets: &[Target]) -> anyhow::Result<Vec<Progr
     Ok(programs)
 }
 
-/// What no reference kernel can do without.
+/// The features that every reference kernel needs.
 fn few() -> FeatureFlags {
     FeatureFlags::of([Feature::F16])
 }
@@ -101,10 +101,10 @@ fn many(target: Target) -> FeatureFlags {
     features
 }
 
-/// Every `.ptx` file of a folder.
-pub(crate) fn files(folder: &Path) -> anyhow::Result<Vec<Program>> {
-    let unreadable = || format!("cannot read the corpus folder `{}`", folder.display());
-    let entries = fs::read_dir(folder).with_context(unreadable)?;
+/// Every `.ptx` file of a directory.
+pub(crate) fn files(directory: &Path) -> anyhow::Result<Vec<Program>> {
+    let unreadable = || format!("cannot read the corpus directory `{}`", directory.display());
+    let entries = fs::read_dir(directory).with_context(unreadable)?;
     let mut paths: Vec<PathBuf> = entries
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<_, _>>()
@@ -113,9 +113,9 @@ pub(crate) fn files(folder: &Path) -> anyhow::Result<Vec<Program>> {
     paths.sort();
     if paths.is_empty() {
         bail!(
-            "the corpus folder `{}` has no .ptx file; unpack the archive first, with \
+            "the corpus directory `{}` has no .ptx file; unpack the archive first, with \
              tar -xJf ptx.tar.xz -C DIR",
-            folder.display()
+            directory.display()
         );
     }
     paths.into_iter().map(file).collect()
@@ -139,7 +139,7 @@ fn file(path: PathBuf) -> anyhow::Result<Program> {
 
 fn read_ptx(path: &Path) -> anyhow::Result<Ptx> {
     let named =
-        || format!("`{}` is not PTX text; take it out of the corpus folder", path.display());
+        || format!("`{}` is not PTX text; take it out of the corpus directory", path.display());
     let bytes = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let text = String::from_utf8(bytes).with_context(named)?;
     Ptx::new(text).with_context(named)

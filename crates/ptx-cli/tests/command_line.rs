@@ -58,31 +58,31 @@ fn the_demo_lowers_each_program_once_and_serves_it_from_memory_and_disk() {
 
 #[test]
 fn the_demo_leaves_nothing_behind_but_a_store_that_was_named() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let run = |store: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_ptx"))
             .args(["demo", "--target", "sm_90"])
             .args(store)
-            .env("TMPDIR", folder.path())
+            .env("TMPDIR", directory.path())
             .output()
             .unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
         stdout(&output)
     };
     run(&[]);
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    let store = folder.path().join("kept");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    let store = directory.path().join("kept");
     run(&["--store", path(&store)]);
     let again = run(&["--store", path(&store)]);
     assert!(again.contains("disk, memory, disk") && !again.contains("computed, memory"), "{again}");
 }
 
 #[test]
-fn a_corpus_folder_is_served_as_the_reference_kernels_are() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("one.ptx"), TEXT).unwrap();
-    fs::write(folder.path().join("README.md"), "not PTX").unwrap();
-    let output = ptx(&["demo", "--corpus", path(folder.path())]);
+fn a_corpus_directory_is_served_as_the_reference_kernels_are() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("one.ptx"), TEXT).unwrap();
+    fs::write(directory.path().join("README.md"), "not PTX").unwrap();
+    let output = ptx(&["demo", "--corpus", path(directory.path())]);
     let said = stdout(&output);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(said.contains("nothing") && said.contains("computed, memory, disk"), "{said}");
@@ -90,18 +90,18 @@ fn a_corpus_folder_is_served_as_the_reference_kernels_are() {
 
 #[test]
 fn bad_input_is_named_with_what_to_do() {
-    let folder = tempfile::tempdir().unwrap();
-    let binary = folder.path().join("binary.ptx");
+    let directory = tempfile::tempdir().unwrap();
+    let binary = directory.path().join("binary.ptx");
     fs::write(&binary, [0xff, 0x00, 0xfe]).unwrap();
-    fails(&["demo", "--corpus", path(folder.path())], 1, &["binary.ptx", "take it out"]);
+    fails(&["demo", "--corpus", path(directory.path())], 1, &["binary.ptx", "take it out"]);
     fs::write(&binary, "no directive in it").unwrap();
-    fails(&["demo", "--corpus", path(folder.path())], 1, &["binary.ptx", "take it out"]);
+    fails(&["demo", "--corpus", path(directory.path())], 1, &["binary.ptx", "take it out"]);
     fs::remove_file(&binary).unwrap();
-    fails(&["demo", "--corpus", path(folder.path())], 1, &["no .ptx file", "unpack"]);
-    let missing = folder.path().join("missing");
+    fails(&["demo", "--corpus", path(directory.path())], 1, &["no .ptx file", "unpack"]);
+    let missing = directory.path().join("missing");
     fails(&["demo", "--corpus", path(&missing)], 1, &["missing"]);
 
-    let file = folder.path().join("file");
+    let file = directory.path().join("file");
     fs::write(&file, "a file").unwrap();
     fails(&["demo", "--store", path(&file)], 1, &["file", "not a directory", "name another path"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), "a file");
@@ -115,12 +115,12 @@ fn bad_input_is_named_with_what_to_do() {
 
 #[test]
 fn a_stored_text_is_shown_and_a_miss_explained() {
-    let folder = tempfile::tempdir().unwrap();
-    let corpus = folder.path().join("corpus");
+    let directory = tempfile::tempdir().unwrap();
+    let corpus = directory.path().join("corpus");
     fs::create_dir(&corpus).unwrap();
     fs::write(corpus.join("one.ptx"), TEXT).unwrap();
     fs::write(corpus.join("two.ptx"), TEXT.replace("sm_90a", "sm_90")).unwrap();
-    let store = folder.path().join("store");
+    let store = directory.path().join("store");
     let run = ptx(&["demo", "--corpus", path(&corpus), "--store", path(&store)]);
     assert!(run.status.success(), "{}", stderr(&run));
     let keys = keys_below(&store);
@@ -140,10 +140,10 @@ fn a_stored_text_is_shown_and_a_miss_explained() {
     fails(&["explain", one, &other, "--store", path(&store)], 1, &["no entry", &other]);
 }
 
-/// The keys that file names and their folders spell.
-fn keys_below(folder: &Path) -> Vec<String> {
+/// The keys that file names and their directories spell.
+fn keys_below(directory: &Path) -> Vec<String> {
     let mut keys = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
+    for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             keys.extend(keys_below(&path));

@@ -83,27 +83,27 @@ fn entry_path(root: &Path, key: &PtxKey) -> PathBuf {
 
 #[test]
 fn show_gives_the_payload_alone_or_with_what_is_known_of_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let _ = filled(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let _ = filled(directory.path());
     let digits = key(3).to_string();
-    let alone = ptx(&[&"show", &digits, &"--text", &"--store", &folder.path()], &[]);
+    let alone = ptx(&[&"show", &digits, &"--text", &"--store", &directory.path()], &[]);
     assert!(alone.success && alone.out == text(3).as_bytes(), "{}", alone.err);
-    let with_more = ptx(&[&"show", &digits, &"--store", &folder.path()], &[]).text();
+    let with_more = ptx(&[&"show", &digits, &"--store", &directory.path()], &[]).text();
     assert!(with_more.contains(&digits) && with_more.ends_with(&text(3)), "{with_more}");
     let module = module().to_string();
-    let cubin = ptx(&[&"show", &module, &"--text", &"--store", &folder.path()], &[]);
+    let cubin = ptx(&[&"show", &module, &"--text", &"--store", &directory.path()], &[]);
     assert_eq!(cubin.out, CUBIN);
-    let known = ptx(&[&"show", &module, &"--store", &folder.path()], &[]).text();
+    let known = ptx(&[&"show", &module, &"--store", &directory.path()], &[]).text();
     assert!(known.contains("cubin") && !known.contains("ELF"), "{known}");
     let missing = key(77).to_string();
-    let run = ptx(&[&"show", &missing, &"--store", &folder.path()], &[]);
+    let run = ptx(&[&"show", &missing, &"--store", &directory.path()], &[]);
     assert!(!run.success && run.err.contains("no entry"), "{}", run.err);
 }
 
 #[test]
 fn names_from_elsewhere_do_not_reach_the_terminal_as_commands() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     let store = open(&at("one"));
     let mut artifact = PtxArtifact::from(text(1));
     artifact.attributes.set(Attributes::PRODUCER, "clears \u{1b}[2J");
@@ -118,8 +118,8 @@ fn names_from_elsewhere_do_not_reach_the_terminal_as_commands() {
 
 #[test]
 fn exported_texts_are_plain_files_that_ptxas_takes() {
-    let folder = tempfile::tempdir().unwrap();
-    let (root, to) = (folder.path().join("store"), folder.path().join("out"));
+    let directory = tempfile::tempdir().unwrap();
+    let (root, to) = (directory.path().join("store"), directory.path().join("out"));
     let _ = filled(&root);
     let run = ptx(&[&"export", &"--text", &to, &"--store", &root], &[]);
     assert!(run.success && run.text().starts_with("11 files"), "{}{}", run.text(), run.err);
@@ -142,8 +142,8 @@ fn exported_texts_are_plain_files_that_ptxas_takes() {
 
 #[test]
 fn a_bundle_goes_out_and_comes_in_elsewhere() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     let _ = filled(&at("one"));
     let export = |to: &str| {
         let run = ptx(&[&"export", &at(to), &"--name", &"app 1.2", &"--store", &at("one")], &[]);
@@ -171,12 +171,12 @@ fn a_bundle_goes_out_and_comes_in_elsewhere() {
 
 #[test]
 fn verify_says_what_is_damaged_by_its_exit_code() {
-    let folder = tempfile::tempdir().unwrap();
-    let _ = filled(folder.path());
-    let verify = || ptx(&[&"verify", &"--store", &folder.path()], &[]);
+    let directory = tempfile::tempdir().unwrap();
+    let _ = filled(directory.path());
+    let verify = || ptx(&[&"verify", &"--store", &directory.path()], &[]);
     let run = verify();
     assert!(run.success && run.text().starts_with("11 entries are whole"), "{}", run.text());
-    let path = entry_path(folder.path(), &key(3));
+    let path = entry_path(directory.path(), &key(3));
     let mut bytes = fs::read(&path).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&path, bytes).unwrap();
@@ -188,9 +188,10 @@ fn verify_says_what_is_damaged_by_its_exit_code() {
 
 #[test]
 fn trim_keeps_to_the_bounds_that_the_environment_names() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = filled(folder.path());
-    let trim = |bound| ptx(&[&"trim", &"--store", &folder.path()], &[("PTX_CACHE_ENTRIES", bound)]);
+    let directory = tempfile::tempdir().unwrap();
+    let store = filled(directory.path());
+    let trim =
+        |bound| ptx(&[&"trim", &"--store", &directory.path()], &[("PTX_CACHE_ENTRIES", bound)]);
     let run = trim("4");
     assert!(run.success && run.text().contains("7 entries of"), "{}{}", run.text(), run.err);
     assert_eq!(store.keys().unwrap().len(), 4);
@@ -198,7 +199,7 @@ fn trim_keeps_to_the_bounds_that_the_environment_names() {
     let run = trim("4k");
     assert!(!run.success && run.err.contains("PTX_CACHE_ENTRIES=`4k`"), "{}", run.err);
     for mode in ["off", "ro"] {
-        let run = ptx(&[&"trim", &"--store", &folder.path()], &[("PTX_CACHE", mode)]);
+        let run = ptx(&[&"trim", &"--store", &directory.path()], &[("PTX_CACHE", mode)]);
         assert!(!run.success && run.err.contains("PTX_CACHE=rw"), "{}", run.err);
     }
 }
@@ -207,8 +208,8 @@ fn trim_keeps_to_the_bounds_that_the_environment_names() {
 #[test]
 fn trimming_brings_files_that_the_dictionary_never_saw_to_a_fourteenth() {
     let Some(corpus) = Corpus::find() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
     let files = corpus.ptx_files().unwrap();
     let held_out: Vec<_> = files.iter().skip(1).step_by(2).collect();
     for file in &held_out {
@@ -219,14 +220,14 @@ fn trimming_brings_files_that_the_dictionary_never_saw_to_a_fourteenth() {
     let stored_bytes = || -> u64 {
         let stored = |key: &EntryKey| {
             let EntryKey::Ptx(key) = key else { panic!("a cubin") };
-            let bytes = fs::read(entry_path(folder.path(), key)).unwrap();
+            let bytes = fs::read(entry_path(directory.path(), key)).unwrap();
             Header::read(&bytes).unwrap().0.stored_bytes
         };
         store.keys().unwrap().iter().map(stored).sum()
     };
     let text_bytes: u64 = held_out.iter().map(|file| file.text.len() as u64).sum();
     let before = stored_bytes();
-    let run = ptx(&[&"trim", &"--store", &folder.path()], &[]);
+    let run = ptx(&[&"trim", &"--store", &directory.path()], &[]);
     assert!(run.success, "{}", run.err);
     let after = stored_bytes();
     println!("{text_bytes} bytes of text, {before} as published, {after} trimmed");
@@ -241,8 +242,8 @@ fn trimming_brings_files_that_the_dictionary_never_saw_to_a_fourteenth() {
 #[test]
 fn warm_assembles_each_text_once_for_each_architecture_and_export_chooses_among_them() {
     let Some(ptxas) = Ptxas::find() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let (root, bundle) = (folder.path().join("store"), folder.path().join("bundle"));
+    let directory = tempfile::tempdir().unwrap();
+    let (root, bundle) = (directory.path().join("store"), directory.path().join("bundle"));
     let store = filled(&root);
     let warm = |architectures: &str| {
         let tool = ptxas.path();
@@ -275,12 +276,12 @@ fn warm_assembles_each_text_once_for_each_architecture_and_export_chooses_among_
 #[test]
 fn warm_says_which_texts_have_no_cubin_and_goes_on() {
     let Some(ptxas) = Ptxas::find() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let store = filled(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let store = filled(directory.path());
     let broken = PtxArtifact::from(text(77).replace("ret;", "rot;"));
     store.store(&key(77), &broken).unwrap();
     let arguments: [&dyn AsRef<OsStr>; 5] =
-        [&"warm", &"--for", &"sm_80", &"--store", &folder.path()];
+        [&"warm", &"--for", &"sm_80", &"--store", &directory.path()];
     let run = ptx(&arguments, &[("PTXAS", ptxas.path().to_str().unwrap())]);
     assert!(!run.success && run.text().contains("10 assembled"), "{}{}", run.text(), run.err);
     assert!(run.err.contains("line 4") && run.err.contains("1 texts have no cubin"), "{}", run.err);
@@ -289,11 +290,11 @@ fn warm_says_which_texts_have_no_cubin_and_goes_on() {
 #[test]
 fn warm_without_a_place_for_files_does_not_blame_the_assembler() {
     let Some(ptxas) = Ptxas::find() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let _ = filled(folder.path());
-    let (tool, nowhere) = (ptxas.path(), folder.path().join("nowhere"));
+    let directory = tempfile::tempdir().unwrap();
+    let _ = filled(directory.path());
+    let (tool, nowhere) = (ptxas.path(), directory.path().join("nowhere"));
     let warm: [&dyn AsRef<OsStr>; 7] =
-        [&"warm", &"--for", &"sm_80", &"--ptxas", &tool, &"--store", &folder.path()];
+        [&"warm", &"--for", &"sm_80", &"--ptxas", &tool, &"--store", &directory.path()];
     let run = ptx(&warm, &[("TMPDIR", nowhere.to_str().unwrap())]);
     assert!(
         !run.success && run.err.contains("nowhere") && run.err.contains("TMPDIR"),
@@ -305,22 +306,22 @@ fn warm_without_a_place_for_files_does_not_blame_the_assembler() {
 
 #[test]
 fn an_empty_ptxas_in_the_environment_names_none() {
-    let folder = tempfile::tempdir().unwrap();
-    let _ = filled(folder.path());
-    let warm: [&dyn AsRef<OsStr>; 5] = [&"warm", &"--for", &"sm_80", &"--store", &folder.path()];
+    let directory = tempfile::tempdir().unwrap();
+    let _ = filled(directory.path());
+    let warm: [&dyn AsRef<OsStr>; 5] = [&"warm", &"--for", &"sm_80", &"--store", &directory.path()];
     let run = ptx(&warm, &[("PTXAS", ""), ("PATH", "")]);
     assert!(!run.success && run.err.contains("no ptxas on the PATH"), "{}", run.err);
 }
 
 #[test]
 fn warm_without_an_architecture_or_an_assembler_says_what_to_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let _ = filled(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let _ = filled(directory.path());
     if cfg!(not(feature = "cuda")) {
-        let run = ptx(&[&"warm", &"--store", &folder.path()], &[]);
+        let run = ptx(&[&"warm", &"--store", &directory.path()], &[]);
         assert!(!run.success && run.err.contains("--for sm_90"), "{}", run.err);
     }
-    let warm: [&dyn AsRef<OsStr>; 5] = [&"warm", &"--for", &"sm_80", &"--store", &folder.path()];
+    let warm: [&dyn AsRef<OsStr>; 5] = [&"warm", &"--for", &"sm_80", &"--store", &directory.path()];
     let run = ptx(&warm, &[("PTXAS", "no/such/ptxas")]);
     assert!(!run.success && run.err.contains("no/such/ptxas"), "{}", run.err);
     assert_eq!(run.err.matches("No such file").count(), 1, "{}", run.err);
