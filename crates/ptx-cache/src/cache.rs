@@ -176,10 +176,11 @@ where
 
     /// Changes the settings. A smaller budget is met before this returns.
     pub fn reconfigure(&self, config: Config) {
-        if config.failures.is_none() {
+        let remembers = config.failures.is_some();
+        self.config.store(Arc::new(config));
+        if !remembers {
             self.failures.clear();
         }
-        self.config.store(Arc::new(config));
         lock(&self.victims).clear();
         self.keep_to_budget();
     }

@@ -30,9 +30,10 @@ impl<V> From<V> for Computed<V> {
 }
 
 impl<P: Payload> Computed<Arc<Artifact<P>>> {
-    /// An artifact that memory keeps.
+    /// An artifact with its cost and family. An unknown cost, zero, stays unknown.
     pub fn artifact(artifact: Artifact<P>, in_lower_tier: bool) -> Self {
-        let (cost, family) = (Some(artifact.cost), artifact.family);
+        let cost = Some(artifact.cost).filter(|cost| !cost.is_zero());
+        let family = artifact.family;
         Self { value: Arc::new(artifact), cost, in_lower_tier, family }
     }
 }

@@ -10,7 +10,7 @@ use ptx_key::{
 /// The backend's IR: `output[i] = expression(input[i])`.
 enum Expression {
     Input,
-    Constant(f64),
+    Constant(f32),
     Multiply(Box<Self>, Box<Self>),
 }
 
@@ -24,7 +24,7 @@ impl Identity for Expression {
     fn identify(&self, lanes: &mut Lanes) {
         match self {
             Self::Input => lanes.str("input"),
-            Self::Constant(value) => lanes.record("constant", |lanes| lanes.f64(*value)),
+            Self::Constant(value) => lanes.record("constant", |lanes| lanes.f32(*value)),
             Self::Multiply(left, right) => lanes.record("multiply", |lanes| {
                 left.identify(lanes);
                 right.identify(lanes);
@@ -42,7 +42,7 @@ impl Identity for Kernel {
     }
 }
 
-fn scale(factor: f64, elements: u64) -> Kernel {
+fn scale(factor: f32, elements: u64) -> Kernel {
     let factor = Box::new(Expression::Constant(factor));
     Kernel { body: Expression::Multiply(Box::new(Expression::Input), factor), elements }
 }

@@ -101,7 +101,16 @@ impl Lanes {
         self.tagged(b'i', value.to_le_bytes());
     }
 
-    /// Writes a floating-point number by its bits: `0.0` and `-0.0` differ, each NaN is itself.
+    /// Writes a single-precision number by its bits: `0.0` and `-0.0` differ, each NaN is itself.
+    pub fn f32(&mut self, value: f32) {
+        self.record("f32", |lanes| lanes.u64(value.to_bits().into()));
+    }
+
+    /// Writes a double-precision number by its bits: `0.0` and `-0.0` differ, each NaN is itself.
+    ///
+    /// Do not widen smaller types to this one: widening makes a signalling NaN quiet, so two
+    /// programs that emit different text would share a key. Write an `f32` with [`f32`](Self::f32),
+    /// and a half by its bits, as an integer in a [`record`](Self::record).
     pub fn f64(&mut self, value: f64) {
         self.tagged(b'f', value.to_bits().to_le_bytes());
     }

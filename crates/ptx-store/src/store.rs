@@ -89,7 +89,8 @@ pub enum Stored {
     Written,
     /// The tier keeps what it has under this key: the same, or what takes precedence.
     Present,
-    /// The tier writes nothing now: it is off, read-only, or degraded.
+    /// The tier is off or read-only by its settings, and writes nothing. A tier that would write but
+    /// cannot gives an error.
     Skipped,
 }
 

@@ -81,7 +81,7 @@ pub(super) const WEAKENINGS: [Weakenings; 5] = [
             },
             Weakening {
                 name: "an ended flight stays registered",
-                code: "lock(&self.flights.aloft).remove(&self.key);",
+                code: "lock(&self.flights.aloft).retain(|_, other| !Arc::ptr_eq(other, &self.flight));",
                 weakened: "",
             },
             Weakening {
@@ -96,8 +96,8 @@ pub(super) const WEAKENINGS: [Weakenings; 5] = [
         &[
             Weakening {
                 name: "a thread does not know what it computes",
-                code: "before: replace_running(computation)",
-                weakened: "before: { drop(computation); None }",
+                code: "running.borrow_mut().push(computation)",
+                weakened: "drop(computation)",
             },
             Weakening {
                 name: "a deadlock is not refused",

@@ -79,7 +79,6 @@ where
 {
     flights: &'f Flights<K, V, S>,
     flight: Arc<Flight<V>>,
-    key: K,
     result: Option<Result<V, CacheError>>,
 }
 
@@ -111,7 +110,7 @@ where
                     ended: Condvar::new(),
                 });
                 vacant.insert(Arc::clone(&flight));
-                Joined::Leading(Leader { flights: self, flight, key, result: None })
+                Joined::Leading(Leader { flights: self, flight, result: None })
             }
         }
     }
@@ -239,8 +238,9 @@ where
 {
     fn drop(&mut self) {
         let ending = self.result.take().map_or(Ending::Abandoned, Ending::Landed);
-        // First, so that a waiter who wakes and joins again does not meet this flight.
-        lock(&self.flights.aloft).remove(&self.key);
+        // First, so that a waiter who wakes and joins again does not meet this flight. A search by
+        // key would hash it: code of the caller that may panic, and then nobody would wake.
+        lock(&self.flights.aloft).retain(|_, other| !Arc::ptr_eq(other, &self.flight));
         let mut waking = {
             let mut state = lock(&self.flight.state);
             state.ending = Some(ending);

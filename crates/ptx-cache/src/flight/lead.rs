@@ -152,7 +152,10 @@ where
     ///
     /// The failure that is remembered of the key.
     pub(super) fn join(&self, key: K) -> Result<Joined<'_, K, V, S>, CacheError> {
-        if let Some(error) = self.failures.recall(&key, Instant::now()) {
+        // A leader under the settings before may remember a failure after they changed.
+        if let Some(error) = self.failures.recall(&key, Instant::now())
+            && self.config().failures.is_some()
+        {
             self.counts.lookups.of_thread().missed();
             self.counts.failed.add(1);
             self.counts.recalled.add(1);
@@ -223,14 +226,16 @@ where
     /// Publishing may call the retention and the listener. If these ask for the key, that is
     /// re-entry: the computation runs until the flight has landed.
     pub fn publish(self, computed: impl Into<Computed<V>>) -> Served<V> {
-        let Self { mut task, running } = self;
+        // In an unwinding `task` drops first, while the computation still runs here.
+        let Self { running, mut task } = self;
         let (cache, key) = (task.cache, task.key);
         let computed = computed.into();
         let (took, value) = (task.started.elapsed(), computed.value.clone());
         let (bytes, cost) = (value.weight(), computed.cost.unwrap_or(took));
+        let kept = cache.publish(key, computed, took);
+        // After the retention ran: if it panics, the drop counts a failure.
         cache.counts.lookups.of_thread().missed();
         cache.counts.computed.add(1);
-        let kept = cache.publish(key, computed, took);
         task.land(Ok(value.clone()));
         drop(running);
         cache.notify(Event::Computed { key: &key, bytes, cost, kept });
@@ -240,14 +245,14 @@ where
     /// Wakes the waiters with an error, and returns it. The error is
     /// [remembered](crate::FailureMemory) if the settings say so.
     pub fn fail(self, error: impl Into<Box<dyn Error + Send + Sync>>) -> CacheError {
-        let Self { mut task, running } = self;
+        let Self { running, mut task } = self;
         let (cache, key) = (task.cache, task.key);
         let error = CacheError::of_lowering(error);
-        cache.counts.lookups.of_thread().missed();
-        cache.counts.failed.add(1);
         if let Some(memory) = &cache.config().failures {
             cache.failures.remember(key, &error, memory, Instant::now());
         }
+        cache.counts.lookups.of_thread().missed();
+        cache.counts.failed.add(1);
         task.land(Err(error.clone()));
         drop(running);
         cache.notify(Event::Failed { key: &key, error: &error });

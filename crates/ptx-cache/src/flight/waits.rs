@@ -49,25 +49,28 @@ pub(crate) struct WaitGraph {
 
 /// The computation runs in this thread until this is dropped.
 ///
-/// Not `Send`: it restores what ran in its thread before.
+/// Not `Send`: the computation stops running in the thread where it started.
 #[derive(Debug)]
 pub(crate) struct Running {
-    before: Option<Arc<Computation>>,
+    computation: Option<Arc<Computation>>,
     of_thread: PhantomData<*const ()>,
 }
 
 impl Running {
-    /// Says that `computation` runs in the calling thread; without one, that what ran goes on.
+    /// Says that `computation`, if there is one, runs in the calling thread.
     pub(crate) fn within(computation: Option<&Arc<Computation>>) -> Self {
-        let computation = computation.cloned().or_else(Computation::running);
-        Self { before: replace_running(computation), of_thread: PhantomData }
+        let computation = computation.cloned();
+        let pushed = computation.clone().and_then(|computation| {
+            RUNNING.try_with(|running| running.borrow_mut().push(computation)).ok()
+        });
+        Self { computation: computation.filter(|_| pushed.is_some()), of_thread: PhantomData }
     }
 }
 
 thread_local! {
-    /// The innermost computation that runs in this thread.
+    /// The computations that run in this thread, the innermost last.
     #[cfg_attr(not(loom), expect(clippy::missing_const_for_thread_local, reason = "loom has none"))]
-    static RUNNING: RefCell<Option<Arc<Computation>>> = RefCell::new(None);
+    static RUNNING: RefCell<Vec<Arc<Computation>>> = RefCell::new(Vec::new());
 }
 
 impl Computation {
@@ -79,7 +82,7 @@ impl Computation {
     /// The innermost computation that runs in this thread. None in a thread that is being torn down,
     /// which makes nothing more.
     pub(crate) fn running() -> Option<Arc<Self>> {
-        RUNNING.try_with(|running| running.borrow().clone()).ok().flatten()
+        RUNNING.try_with(|running| running.borrow().last().cloned()).ok().flatten()
     }
 
     /// Says that this computation runs in the calling thread until the returned value is dropped.
@@ -93,13 +96,15 @@ impl Computation {
     }
 }
 
-fn replace_running(computation: Option<Arc<Computation>>) -> Option<Arc<Computation>> {
-    RUNNING.try_with(|running| running.replace(computation)).ok().flatten()
-}
-
 impl Drop for Running {
     fn drop(&mut self) {
-        replace_running(self.before.take());
+        let Some(computation) = self.computation.take() else { return };
+        // Leads of one thread may end in any order, so this may not be the innermost.
+        let _ = RUNNING.try_with(|running| {
+            let mut running = running.borrow_mut();
+            let place = running.iter().rposition(|other| Arc::ptr_eq(other, &computation));
+            place.map(|place| running.remove(place))
+        });
     }
 }
 
@@ -184,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_for_a_making_from_within_it_is_reentry() {
+    fn waiting_for_a_computation_from_within_it_is_reentry() {
         let graph = WaitGraph::new();
         let outer = Computation::begin();
         let inner = within(&within(&outer));
@@ -193,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_that_closes_a_circle_is_refused_and_none_before_it() {
+    fn the_wait_that_makes_a_deadlock_is_refused_and_none_before_it() {
         let graph = WaitGraph::new();
         let (one, two, three) = (Computation::begin(), Computation::begin(), Computation::begin());
         let _first = graph.wait(Some(one.clone()), &two).unwrap();
@@ -205,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_seen_through_the_makings_that_a_waiter_is_within() {
+    fn a_deadlock_is_seen_through_the_computations_that_a_waiter_is_within() {
         let graph = WaitGraph::new();
         let (one, two) = (Computation::begin(), Computation::begin());
         let _deep = graph.wait(Some(within(&within(&one))), &two).unwrap();
@@ -213,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn siblings_of_one_making_may_wait_for_each_other() {
+    fn siblings_of_one_computation_may_wait_for_each_other() {
         let graph = WaitGraph::new();
         let outer = Computation::begin();
         let sibling = within(&outer);
@@ -221,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_ended_closes_no_circle() {
+    fn a_wait_that_ended_makes_no_deadlock() {
         let graph = WaitGraph::new();
         let (one, two) = (Computation::begin(), Computation::begin());
         let first = graph.wait(Some(one.clone()), &two).unwrap();
@@ -233,7 +238,18 @@ mod tests {
     }
 
     #[test]
-    fn the_running_making_is_the_innermost_and_only_in_its_thread() {
+    fn computations_that_end_out_of_order_leave_the_others_running() {
+        let (outer, inner) = (Computation::begin(), Computation::begin());
+        let first = outer.run();
+        let second = inner.run();
+        drop(first);
+        assert!(Computation::running().is_some_and(|running| Arc::ptr_eq(&running, &inner)));
+        drop(second);
+        assert!(Computation::running().is_none());
+    }
+
+    #[test]
+    fn the_running_computation_is_the_innermost_and_only_in_its_thread() {
         let (outer, inner) = (Computation::begin(), Computation::begin());
         let is_running = |computation: &Arc<Computation>| {
             Computation::running().is_some_and(|it| Arc::ptr_eq(&it, computation))

@@ -88,10 +88,12 @@ impl PtxCache {
             }
         };
         if self.tiers.must_keep() {
-            if let Err(error) = self.tiers.write(key, &artifact.value) {
-                return Err(lead.fail(error));
-            }
-            return Ok(lead.publish(artifact));
+            let written = self.tiers.write(key, &artifact.value);
+            drop(claims);
+            return match written {
+                Ok(()) => Ok(lead.publish(artifact)),
+                Err(error) => Err(lead.fail(error)),
+            };
         }
         let served = lead.publish(artifact);
         // A failure is counted, and is no error.

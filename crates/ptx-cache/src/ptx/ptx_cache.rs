@@ -124,15 +124,19 @@ impl PtxCache {
         self.memory.remove(key)
     }
 
-    /// Removes `key` from memory and from every tier, for a text that turned out to be wrong.
+    /// Removes `key` from every tier and from memory, for a text that turned out to be wrong.
     /// Returns true if any had it.
+    ///
+    /// The slowest tier goes first and memory last, so that no request fills what was purged from
+    /// what was not. A lowering that is under way publishes its text afterwards.
     ///
     /// # Errors
     ///
     /// [`CacheError::Store`] where a tier failed; the others were purged all the same.
     pub fn purge(&self, key: &PtxKey) -> Result<bool, CacheError> {
+        let removed = self.tiers.remove(key);
         let resident = self.memory.remove(key).is_some();
-        self.tiers.remove(key).map(|removed| removed || resident)
+        removed.map(|removed| removed || resident)
     }
 
     /// Empties memory and sets all counts to zero. Tiers are shared with others, and keep what they

@@ -175,10 +175,16 @@ impl Tiers {
     /// Returns the artifact from the fastest tier that has it. If none has, claims `key` in every
     /// tier that coordinates: this waits, for a bounded time, while another process lowers it.
     pub(crate) fn find(&self, key: &PtxKey) -> Find {
-        match self.load(key) {
-            Some(found) => Find::Found(found),
-            None => self.claim(key),
+        let (asked, find) = match self.load(key) {
+            Some(found) => (found.tier + 1, Find::Found(found)),
+            None => (self.stack.len(), self.claim(key)),
+        };
+        // Only now: a claim may have found what the load before it did not.
+        for (number, tier) in self.stack.iter().enumerate().take(asked) {
+            let is_hit = matches!(&find, Find::Found(found) if found.tier == number);
+            if is_hit { &tier.counts.hits } else { &tier.counts.misses }.add(1);
         }
+        find
     }
 
     fn load(&self, key: &PtxKey) -> Option<Found> {
@@ -241,14 +247,14 @@ impl Tiers {
         outcome
     }
 
-    /// Removes `key` from every tier. Returns true if one had it.
+    /// Removes `key` from every tier, the slowest first. Returns true if one had it.
     ///
     /// # Errors
     ///
     /// The first failure, after every tier was tried.
     pub(crate) fn remove(&self, key: &PtxKey) -> Result<bool, CacheError> {
         let mut outcome = Ok(false);
-        for tier in &self.stack {
+        for tier in self.stack.iter().rev() {
             match tier.store.remove(key) {
                 Ok(removed) => outcome = outcome.map(|before| before || removed),
                 Err(source) => {
@@ -270,27 +276,18 @@ impl Tiers {
 
     fn load_from(&self, tier: &Tier, key: &PtxKey) -> Option<PtxArtifact> {
         let loaded = timed(&tier.counts.load_nanos, || tier.store.load(key));
-        let artifact = loaded.unwrap_or_else(|error| {
+        loaded.unwrap_or_else(|error| {
             self.failed(tier, key, &tier.counts.load_failures, &*error);
             None
-        });
-        let counts = &tier.counts;
-        if artifact.is_some() { &counts.hits } else { &counts.misses }.add(1);
-        artifact
+        })
     }
 
     fn claim_in(&self, tier: &Tier, key: &PtxKey) -> Claim<PtxKey> {
         let claim = timed(&tier.counts.load_nanos, || tier.store.claim(key));
-        let claim = claim.unwrap_or_else(|error| {
+        claim.unwrap_or_else(|error| {
             self.failed(tier, key, &tier.counts.load_failures, &*error);
             Claim::NotCoordinated
-        });
-        if matches!(claim, Claim::Published(_)) {
-            // The load before the claim counted this request as a miss.
-            tier.counts.misses.take_back();
-            tier.counts.hits.add(1);
-        }
-        claim
+        })
     }
 
     fn write_to(

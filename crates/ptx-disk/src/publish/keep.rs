@@ -41,7 +41,6 @@ impl DiskStore {
                 self.config.warn(&Warning::Conflict { key, kept, offered });
                 Ok(Stored::Present)
             }
-            Err(DiskError::Degraded { .. }) => Ok(Stored::Skipped),
             Err(error) => Err(error),
         }
     }

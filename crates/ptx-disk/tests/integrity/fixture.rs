@@ -102,8 +102,8 @@ impl Details for DiskStore {
                 assert_eq!(after.already_there, before.already_there + 1);
                 Write::AlreadyThere
             }
-            Ok(Stored::Skipped) if after.refused > before.refused => Write::Refused,
             Ok(Stored::Skipped) => Write::Skipped,
+            Err(DiskError::Degraded { .. }) if after.refused > before.refused => Write::Refused,
             Err(error) => Write::Failed(error),
         }
     }

@@ -192,3 +192,28 @@ fn the_examples_of_the_specification_are_what_is_hashed() {
     assert_eq!(Digest::of_bytes(field), digest(&[Token::U64(1)]));
     assert_eq!(digest(&[Token::U64(1)]).as_bytes().as_slice(), field_digest);
 }
+
+/// A signalling NaN becomes quiet when it is widened, so two constants would share a key.
+#[test]
+fn single_precision_numbers_with_different_bits_have_different_tokens() {
+    let bits = [
+        // Signalling and quiet NaNs that differ in the quiet bit alone, of both signs.
+        0x7f80_0001,
+        0x7fc0_0001,
+        0xff80_0001,
+        0xffc0_0001,
+        // Zeros, the smallest subnormal number, one, and the largest number.
+        0,
+        0x8000_0000,
+        1,
+        0x3f80_0000,
+        0x7f7f_ffff,
+    ];
+    let digests = bits.map(|bits| hash(Domain::Field, |lanes| lanes.f32(f32::from_bits(bits))));
+    for (at, one) in digests.iter().enumerate() {
+        assert!(!digests[at + 1..].contains(one), "{:#x}", bits[at]);
+    }
+    let wide = hash(Domain::Field, |lanes| lanes.f64(1.0));
+    let integer = hash(Domain::Field, |lanes| lanes.u64(0x3f80_0000));
+    assert!(!digests.contains(&wide) && !digests.contains(&integer));
+}

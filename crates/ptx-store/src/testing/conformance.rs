@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptx_key::{Digest, ModuleKey, PtxKey};
+use ptx_key::{
+    Configuration, Contract, Digest, DispatchPolicy, FeatureFlags, KeyBuilder, KeyTrace, ModuleKey,
+    ProgramDigests, PtxKey,
+};
 
 use crate::{
     Artifact, ArtifactKey, Attributes, Claim, CubinArtifact, EntryName, LaunchShape, Payload as _,
@@ -15,7 +18,7 @@ pub trait SampleKey: ArtifactKey {
     /// A key for each number.
     fn sample_key(number: u8) -> Self;
 
-    /// An artifact for each number, with every attribute that this crate names.
+    /// An artifact for each number, with a trace and attributes of every shape.
     fn sample_artifact(number: u8) -> Artifact<Self::Payload>;
 }
 
@@ -43,6 +46,7 @@ fn furnished<P>(artifact: Artifact<P>, number: u8) -> Artifact<P> {
     let mut artifact = Artifact {
         cost: Duration::from_nanos(1_234_567 + u64::from(number)),
         family: Some(Digest::of_bytes(b"family")),
+        trace: sample_trace().map(Arc::new),
         ..artifact
     };
     let attributes = &mut artifact.attributes;
@@ -54,6 +58,22 @@ fn furnished<P>(artifact: Artifact<P>, number: u8) -> Artifact<P> {
     attributes.set(Attributes::LOG, "warning: 1\n");
     attributes.set("back-end/raw", [0, 0xff, number]);
     artifact
+}
+
+/// The trace of some key. A store keeps all of it.
+fn sample_trace() -> Option<KeyTrace> {
+    let configuration = Configuration {
+        contract: Contract::new("ptx-store", 1),
+        target: "sm_90a".parse().ok()?,
+        isa: "8.0".parse().ok()?,
+        subgroup_size: 32,
+        policy: DispatchPolicy::default(),
+        features: FeatureFlags::default(),
+        toolchain: None,
+    };
+    let program =
+        ProgramDigests { normalized: Digest::of_bytes(b"1"), exact: Some(Digest::of_bytes(b"2")) };
+    Some(KeyBuilder::new(&configuration).ok()?.trace(program))
 }
 
 /// Runs every check on stores that `open` gives. Each must be empty, keep what it is given, and
@@ -83,6 +103,7 @@ fn returns_what_was_stored<K: SampleKey>(store: &impl Store<K>) {
     assert!(!store.name().is_empty(), "a store has a name");
     assert!(store.is_writable(), "a store under test keeps what it is given");
     let (key, artifact) = (K::sample_key(1), K::sample_artifact(1));
+    assert!(artifact.trace.is_some(), "the sample has a trace");
     assert_eq!(load(store, &key), None, "a new store is empty");
     assert_eq!(write(store, &key, &artifact), Stored::Written);
     assert_same(&load(store, &key).unwrap_or_else(|| missing()), &artifact);

@@ -1,9 +1,12 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use ptx_key::PtxKey;
 
-use crate::{CacheError, Config, PtxArtifact, PtxCache, Source, Store, WritePolicy};
+use crate::{
+    CacheError, Claim, Config, PtxArtifact, PtxCache, Source, Store, StoreError, Stored,
+    WritePolicy,
+};
 use ptx_store::testing::MapStore;
 
 fn key(number: u8) -> PtxKey {
@@ -146,4 +149,72 @@ fn clearing_sets_every_count_to_zero_and_leaves_tiers_their_artifacts() {
         cache.get_or_lower(&key(1), must_not_lower).unwrap().source,
         Source::Tier("disk".into())
     );
+}
+
+/// A tier that clears the cache's counts while it is claimed.
+struct ClearsAtClaim {
+    cache: OnceLock<Weak<PtxCache>>,
+    published: bool,
+}
+
+impl Store<PtxKey> for ClearsAtClaim {
+    fn name(&self) -> &'static str {
+        "clears"
+    }
+
+    fn load(&self, _: &PtxKey) -> Result<Option<PtxArtifact>, StoreError> {
+        Ok(None)
+    }
+
+    fn store(&self, _: &PtxKey, _: &PtxArtifact) -> Result<Stored, StoreError> {
+        Ok(Stored::Written)
+    }
+
+    fn remove(&self, _: &PtxKey) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    fn claim(&self, _: &PtxKey) -> Result<Claim<PtxKey>, StoreError> {
+        if let Some(cache) = self.cache.get().and_then(Weak::upgrade) {
+            cache.clear();
+        }
+        let published = self.published.then(|| Claim::Published("published".into()));
+        Ok(published.unwrap_or(Claim::NotCoordinated))
+    }
+}
+
+#[test]
+fn counts_that_are_cleared_during_a_claim_stay_counts() {
+    for published in [true, false] {
+        let tier = Arc::new(ClearsAtClaim { cache: OnceLock::new(), published });
+        let tiers = vec![Arc::clone(&tier) as Arc<dyn Store<PtxKey>>];
+        let cache = Arc::new(PtxCache::with_tiers(Config::default(), tiers, WritePolicy::Ignore));
+        tier.cache.set(Arc::downgrade(&cache)).unwrap();
+        cache.get_or_lower(&key(1), lower("ptx")).unwrap();
+        let snapshot = &cache.snapshot().tiers[0];
+        assert_eq!((snapshot.hits, snapshot.misses), (published.into(), (!published).into()));
+    }
+}
+
+#[test]
+fn a_purge_starts_with_the_slowest_tier_and_ends_with_memory() {
+    let tiers = [Arc::new(MapStore::named("disk")), Arc::new(MapStore::named("remote"))];
+    let cache = stacked(&tiers, WritePolicy::Ignore);
+    cache.get_or_lower(&key(1), lower("wrong")).unwrap();
+    assert!(cache.purge(&key(1)).unwrap());
+    assert!(tiers.iter().all(|tier| tier.entries().is_empty()));
+    assert!(cache.get(&key(1)).is_none());
+    // A tier that fails keeps nobody else's text.
+    cache.get_or_lower(&key(1), lower("wrong")).unwrap();
+    tiers[1].fail_with(Some("no space left on device"));
+    assert!(cache.purge(&key(1)).is_err());
+    assert!(tiers[0].entries().is_empty() && cache.get(&key(1)).is_none());
+}
+
+#[test]
+fn an_artifact_of_unknown_cost_costs_what_its_load_takes() {
+    let computed = crate::Computed::artifact(PtxArtifact::from("ptx"), false);
+    assert_eq!(computed.cost, None);
+    let known = PtxArtifact::from("ptx").with_cost(Duration::from_millis(3));
+    assert_eq!(crate::Computed::artifact(known, false).cost, Some(Duration::from_millis(3)));
 }
