@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use ptx_cache::{Artifact, Config, PtxCache, Source, WritePolicy};
+use ptx_cache::{Artifact, Attributes, Config, PtxCache, Source, WritePolicy};
+use ptx_cuda::{Context, ModuleCache, Ptx, RecordingDriver};
 use ptx_disk::DiskStore;
 use ptx_ir::{Kernel, LowerError, reference};
 use ptx_key::{Configuration, Contract, DispatchPolicy, Feature, FeatureFlags, KeyBuilder};
@@ -16,23 +17,31 @@ fn served_twice(
     program: &Kernel,
     configuration: &Configuration,
     store: ptx_disk::Config,
+    context: &Context<RecordingDriver>,
 ) -> Result<(Source, Source), Box<dyn std::error::Error>> {
     // readme:begin
     let keys = KeyBuilder::new(configuration)?; // once for each configuration
-    let disk = Arc::new(DiskStore::open(store)?); // once for each process, like the cache
-    let cache = PtxCache::with_tiers(Config::default(), vec![disk], WritePolicy::Ignore);
+    let disk = Arc::new(DiskStore::open(store)?); // once for each process, like both caches
+    let texts = PtxCache::with_tiers(Config::default(), vec![disk.clone()], WritePolicy::Ignore);
+    let modules = ModuleCache::new(Config::default()).with_cubins(disk); // machine code, same store
 
     let key = keys.key(program); // once for each program: keep it there
     let lower = || {
         let text = my_emitter(program, configuration)?; // from these two values and nothing else
-        Ok::<_, LowerError>(Artifact::from(text).with_trace(keys.trace(program)))
+        let mut artifact = Artifact::from(text).with_trace(keys.trace(program));
+        artifact.attributes.set(Attributes::KERNEL, &*program.name); // whatever a launch needs
+        Ok::<_, LowerError>(artifact)
     };
-    let artifact = cache.get_or_lower(&key, lower)?;
+    let artifact = texts.get_or_lower(&key, lower)?;
+    let module = modules.get_or_load(context, &context.module_key(&key), || Ptx::of(&artifact))?;
+    let kernel = artifact.attributes.text(Attributes::KERNEL).unwrap_or_default();
+    let function = module.function(kernel)?; // `function.raw()` is what the driver launches
     // readme:end
     assert!(artifact.payload.contains(".target sm_90"));
-    let again = cache.get_or_lower(&key, lower)?.source;
-    cache.clear();
-    Ok((again, cache.get_or_lower(&key, lower)?.source))
+    assert_eq!(function.name(), program.name);
+    let again = texts.get_or_lower(&key, lower)?.source;
+    texts.clear();
+    Ok((again, texts.get_or_lower(&key, lower)?.source))
 }
 
 #[test]
@@ -49,7 +58,8 @@ fn the_example_serves_from_memory_and_then_from_disk() {
         toolchain: None,
     };
     let kernel = reference::all().unwrap().swap_remove(0).kernel;
-    let sources = served_twice(&kernel, &configuration, store).unwrap();
+    let context = Context::primary(&RecordingDriver::new(), 0).unwrap();
+    let sources = served_twice(&kernel, &configuration, store, &context).unwrap();
     assert_eq!(sources, (Source::Memory, Source::Tier("disk".into())));
 }
 

@@ -31,8 +31,8 @@ const MOST_ATTEMPTS: u32 = 64;
 /// compares and hashes keys, and clones and weighs values, under its locks: none of these may call
 /// the cache.
 ///
-/// A value that was removed or evicted is dropped later, on the thread of the process that next
-/// passes an epoch. Its drop must not block on what a caller of this cache may hold.
+/// The cache drops a removed or evicted value later, on any thread that uses it or another
+/// epoch-based structure. The drop must not wait for anything that a caller of the cache may hold.
 ///
 /// ```
 /// use std::sync::{Arc, OnceLock};
@@ -134,9 +134,9 @@ where
         kept
     }
 
-    /// Notes the time that a load from a lower tier took. The running mean of these is what the next
-    /// miss costs of entries that are [in a lower tier](Computed::in_lower_tier). Before the first
-    /// load it is what computing them costs.
+    /// Notes the time that a load from a lower tier took. The cache takes the running mean of these
+    /// times as the miss cost of entries that are [in a lower tier](Computed::in_lower_tier).
+    /// Before the first load it takes the cost of computing them.
     pub fn note_load(&self, took: Duration) {
         self.load_time.note(took);
     }
@@ -190,7 +190,7 @@ where
         self.config.load_full()
     }
 
-    /// The budget in force, as far as it can be counted.
+    /// The budget in force, at most what the accounting can count.
     pub(crate) fn budget(&self) -> Size {
         countable(self.config.load().budget)
     }

@@ -46,8 +46,7 @@ pub enum CacheError {
 }
 
 impl CacheError {
-    /// The error of a lowering. What the cache said to a request within the lowering, and the
-    /// lowering passed on, stays as it was.
+    /// The error of a lowering. A `CacheError` that the lowering passes on stays as it is.
     pub(crate) fn of_lowering(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         match error.into().downcast::<Self>() {
             Ok(own) => *own,

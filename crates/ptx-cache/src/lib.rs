@@ -28,9 +28,10 @@
 //!
 //! # What it promises
 //!
-//! - A hit takes no lock and allocates nothing. It writes its own thread's counters and, until an
-//!   entry's count of uses is full, that count. (A thread's first hit allocates its counters. Each
-//!   128th pin of a thread may drop what any thread has retired, under no lock.)
+//! - A hit takes no lock and allocates nothing. It writes its own thread's counters. It also writes
+//!   an entry's count of uses until that is full, and the entry's first use in each tick. (A
+//!   thread's first hit allocates its counters. Each 128th pin of a thread may drop what any thread
+//!   has retired, under no lock.)
 //! - A lowering runs outside every lock, in the thread that asked. Only those who ask for the same
 //!   key wait for it, parked. They wake before the tiers are written. If the leader fails or panics
 //!   they wake with an error, and the next request lowers again. A lowering may ask for other keys.
@@ -42,8 +43,9 @@
 //!   resident entries.
 //! - An insertion into a full cache evicts no more than it needs room for. A hit never evicts, and
 //!   saves an entry that was chosen as a victim. [`Retention`] chooses the victims.
-//! - What is computed is served, and nearly always kept. A value that was evicted before, or takes
-//!   more than half of the byte budget, is not kept if it is worth less than its victims.
+//! - The cache always serves what it computes. It nearly always keeps it. It does not keep a value
+//!   that is worth less than its victims, if the value was evicted before or exceeds half of the
+//!   byte budget.
 //!
 //! # Options
 //!
@@ -59,9 +61,11 @@
 //! - Retired values are freed when all threads have passed an epoch. A thread that stays pinned
 //!   keeps everything alive that was retired since.
 //! - Counts of uses are estimates: two uses at once may count as one. Nothing else depends on them.
-//! - Work that a lowering hands to other threads is not seen to belong to it: if one of them asks
-//!   for the key that is being lowered, both wait for ever.
+//! - The cache does not know which lowering a spawned thread works for. If a lowering awaits a
+//!   thread that asks for the same key, both wait for ever.
 //! - A text that is purged while it is being lowered comes back when the lowering ends.
+//! - Several tiers that coordinate must have the same order in all processes. Otherwise two processes
+//!   wait for each other's claims, for as long as the tiers allow.
 //!
 //! # Costs
 //!

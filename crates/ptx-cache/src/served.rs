@@ -1,4 +1,4 @@
-//! A value on its way into a cache and on its way out.
+//! What goes into a cache, and what does a request return?
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use ptx_key::Digest;
 use ptx_store::{Artifact, Payload};
 
-/// A computed value, with what retention asks of it.
+/// A computed value, with its cost and family for retention.
 #[derive(Clone, Debug)]
 pub struct Computed<V> {
     /// The value.
@@ -43,7 +43,7 @@ impl<P: Payload> Computed<Arc<Artifact<P>>> {
 pub enum Source {
     /// It was in memory.
     Memory,
-    /// Another thread or task was computing or loading it; this request waited.
+    /// This request waited for another thread or task, which computed or loaded it.
     Shared,
     /// The tier of this name had it.
     Tier(Arc<str>),

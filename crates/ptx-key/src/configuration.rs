@@ -4,7 +4,8 @@ use crate::{DispatchPolicy, FeatureFlags, PtxIsa, Target, Toolchain};
 
 /// Which emitter lowers, and the version of its output.
 ///
-/// Raise the version with every change of the emitter that can change any text.
+/// Raise the version with every change of the emitter that can change any text, or an attribute that
+/// is kept beside it: a stored artifact is served as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contract {
     /// The backend's name.

@@ -1,4 +1,4 @@
-//! What a compiler made, is kept, and is served.
+//! What is an artifact? The output of a compiler, which tiers keep and caches serve.
 
 use std::fmt;
 use std::sync::Arc;
@@ -132,8 +132,8 @@ pub trait Payload: Clone + Eq + fmt::Debug + Send + Sync + 'static {
     /// The bytes as a tier keeps them.
     fn as_bytes(&self) -> &[u8];
 
-    /// The payload of these bytes. Returns `None` where no payload of this kind has them: a text
-    /// is UTF-8.
+    /// The payload of these bytes. Returns `None` if the bytes are not a payload of this kind. A
+    /// text must be UTF-8.
     fn from_bytes(bytes: &[u8]) -> Option<Self>;
 }
 

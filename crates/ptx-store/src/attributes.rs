@@ -25,7 +25,7 @@ pub struct EntryName {
 /// The shape of the launch that a kernel was compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchShape {
-    /// Blocks along x, y and z. Zero stands for what only the launch knows.
+    /// Blocks along x, y and z. Zero means that only the launch knows the number.
     pub grid: [u32; 3],
     /// Threads of a block along x, y and z.
     pub block: [u32; 3],
@@ -128,8 +128,8 @@ impl Attributes {
         created
     }
 
-    /// Sets when the artifact was computed: kept in nanoseconds since 1970, the nearest that a
-    /// `u64` can say.
+    /// Sets the time of the computation. A `u64` of nanoseconds since 1970 keeps it. A time out of
+    /// range becomes the nearest in range.
     pub fn set_created(&mut self, created: SystemTime) {
         let since = created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let nanoseconds = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);

@@ -70,8 +70,8 @@ pub trait Store<K: ArtifactKey>: Send + Sync + 'static {
     /// Where the tier cannot tell. A cache goes on as with [`Claim::NotCoordinated`].
     fn claim(&self, key: &K) -> Result<Claim<K>, StoreError>;
 
-    /// Returns true if the tier keeps what it is given, as far as it knows. What a tier skips that
-    /// is off or read-only must be computed again once memory evicts it.
+    /// Returns true if the tier keeps what it is given, as far as it knows. A tier that is off or
+    /// read-only skips writes. Then the artifact must be computed again after memory evicts it.
     fn is_writable(&self) -> bool {
         true
     }
@@ -87,7 +87,8 @@ pub trait Store<K: ArtifactKey>: Send + Sync + 'static {
 pub enum Stored {
     /// The tier wrote it.
     Written,
-    /// The tier keeps what it has under this key: the same, or what takes precedence.
+    /// The tier already has an artifact of this key and keeps it: the same, or one that takes
+    /// precedence.
     Present,
     /// The tier is off or read-only by its settings, and writes nothing. A tier that would write but
     /// cannot gives an error.
@@ -101,7 +102,7 @@ pub enum Claim<K: ArtifactKey> {
     Held(Box<dyn Send>),
     /// Another holder published the artifact in the meantime.
     Published(Artifact<K::Payload>),
-    /// Nobody waits: the tier does not coordinate, or the wait took as long as it may.
+    /// The caller holds no claim. The tier does not coordinate, or the wait reached its limit.
     NotCoordinated,
 }
 

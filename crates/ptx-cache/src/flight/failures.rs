@@ -1,5 +1,5 @@
-//! Failures that would only happen again: the same error for a while, in place of another lowering
-//! on every dispatch.
+//! Which failures are remembered? A request for such a key gets the same error for a while, and
+//! nothing is lowered.
 
 use std::collections::{TryReserveError, VecDeque};
 use std::error::Error;
@@ -17,8 +17,8 @@ use crate::sync::{AtomicBool, Mutex, Ordering, lock};
 ///
 /// Whatever `is_deterministic` says, an error in whose chain of sources there is a
 /// [`std::io::Error`] or a [`TryReserveError`] is not remembered: the next attempt may find the
-/// file, the memory or the time. A panic, a refused wait and a tier's failure never are, even where
-/// a lowering passes on what a request of its own got.
+/// file, the memory or the time. A panic, a refused wait and a tier's failure are never remembered,
+/// even if a lowering passes on such an error.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -38,7 +38,7 @@ pub(crate) struct Flight<V> {
 #[derive(Debug)]
 struct State<V> {
     ending: Option<Ending<V>>,
-    /// Of the waiters without a thread, by their numbers.
+    /// The wakers of waiting tasks, by number.
     wakers: BTreeMap<u64, Waker>,
 }
 
@@ -47,7 +47,7 @@ struct State<V> {
 pub(crate) enum Ending<V> {
     /// With this result.
     Landed(Result<V, CacheError>),
-    /// With none: a waiter leads.
+    /// It ended without a result. A waiter leads.
     Abandoned,
 }
 

@@ -1,4 +1,4 @@
-//! The leader's guard: who asks for a missing key either gets the value or leads.
+//! Who computes a missing value? A request for a missing key gets the value or becomes the leader.
 //!
 //! 1. [`Cache::enter`] looks for the value, and waits if another leads the key.
 //! 2. Who gets a [`Lead`] computes the value, outside every lock, and ends the flight: with
@@ -31,8 +31,8 @@ pub enum Entered<V, L> {
 /// for other keys. A request within it that could never be answered is an error: see
 /// [`CacheError::Reentry`] and [`CacheError::Deadlock`].
 ///
-/// Dropping the guard wakes the waiters: if the thread panics, with [`CacheError::Panicked`];
-/// otherwise one of them leads in its place.
+/// Dropping the guard wakes the waiters. If the thread panics, they get [`CacheError::Panicked`].
+/// Otherwise one of them leads.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -60,8 +60,9 @@ pub struct Lead<'c, K: Copy + Eq + Hash + 'static, V: 'static, S: BuildHasher = 
 
 /// The duty of an async task to compute the value of a key.
 ///
-/// [`run`](Self::run) polls the computation; [`here`](Self::here) then gives the [`Lead`] that
-/// ends the flight. Dropping it, as the request's future may be at any time, makes a waiter lead.
+/// [`run`](Self::run) polls the computation; [`here`](Self::here) then gives the [`Lead`] that ends
+/// the flight. Dropping the guard makes a waiter lead. The request's future, and the guard with it,
+/// may be dropped at any time.
 #[must_use = "dropping the guard makes a waiter lead"]
 pub struct TaskLead<'c, K: Copy + Eq + Hash + 'static, V: 'static, S: BuildHasher = BuildKeyHasher>
 {
@@ -70,7 +71,7 @@ pub struct TaskLead<'c, K: Copy + Eq + Hash + 'static, V: 'static, S: BuildHashe
     started: Instant,
     /// Gone once the flight has ended.
     leader: Option<Leader<'c, K, V, S>>,
-    /// While the computation runs in this thread: whether the thread was unwinding before.
+    /// `Some` while the computation runs in this thread. True if the thread was unwinding before.
     was_unwinding: Option<bool>,
 }
 
@@ -128,7 +129,7 @@ where
     ///
     /// # Panics
     ///
-    /// Where `compute` does, in this thread alone.
+    /// Panics if `compute` panics. Waiters get [`CacheError::Panicked`].
     pub fn get_or_compute<E>(
         &self,
         key: K,
@@ -150,7 +151,7 @@ where
     ///
     /// # Errors
     ///
-    /// The failure that is remembered of the key.
+    /// The remembered failure of `key`.
     pub(super) fn join(&self, key: K) -> Result<Joined<'_, K, V, S>, CacheError> {
         // A leader under the settings before may remember a failure after they changed.
         if let Some(error) = self.failures.recall(&key, Instant::now())

@@ -18,10 +18,10 @@ where
 {
     /// [`enter`](Self::enter) for async tasks: it waits for another leader without a thread.
     ///
-    /// Tasks and threads wait for each other's computations. The future may be dropped at any
-    /// time. A thread that waits, with [`enter`](Self::enter), for a computation that only this
-    /// thread would poll waits for ever: tasks should use this call. So does a task that holds a
-    /// request which leads, does not poll it, and awaits another request for the same key.
+    /// Tasks and threads wait for each other's computations. The future may be dropped at any time.
+    /// A thread waits for ever if it calls [`enter`](Self::enter) for a computation that only it
+    /// would poll. So use this call in tasks. A task waits for ever if it holds an unpolled request
+    /// that leads a key, and awaits another request for that key.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ where
     ///
     /// # Panics
     ///
-    /// Where `compute` does, in this task alone.
+    /// Panics if `compute` panics. Waiters get [`CacheError::Panicked`].
     pub async fn get_or_compute_async<F, E>(
         &self,
         key: K,

@@ -1,10 +1,10 @@
 //! Who waits for whom, over all caches of the process. A circle of waiters is an error, not a hang.
 //!
-//! A [`Computation`] computes one value. A request that the thread or task makes while it runs a
-//! computation belongs to this computation, and also to the one in which the computation was
-//! requested, and so on outwards. While the request waits for a flight, all computations that it
-//! belongs to stand still. So a wait can never end if a chain of waits leads from the flight's
-//! computation back to one that the request belongs to. Such a wait is refused.
+//! A [`Computation`] computes one value. A request belongs to the computation that its thread or
+//! task runs. If another computation requested that one, the request belongs to it too, and so on
+//! outwards. While the request waits for a flight, all computations that it belongs to stand still.
+//! So a wait can never end if the flight's computation waits, directly or through others, for a
+//! computation that the request belongs to. Such a wait is refused.
 //!
 //! A request that belongs to no computation holds nobody up. It is not recorded and takes no lock
 //! here. Work that a computation hands to other threads or tasks, and then awaits, is not seen to

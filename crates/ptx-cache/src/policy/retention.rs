@@ -46,11 +46,12 @@ pub trait Retention: Send + Sync + 'static {
 /// The default: worth is the rate of expected reuse times the cost of the next miss, against bytes,
 /// with diminishing returns among variants of one program.
 ///
-/// Launches are periodic and come in bursts. The next use is expected as far off as the geometric
-/// mean of an entry's last two gaps, as long as it is idle for less than the shorter; then as far
-/// off as the longer; and once it is overdue, as far off as it was idle. Of those that were
-/// used once half are expected back, after the mean gap of the others. In a loop that is longer than the cache
-/// incumbents and newcomers have the same gaps: cost and bytes decide, and equals stay.
+/// Launches are periodic and come in bursts. The expected wait for the next use depends on an
+/// entry's last two gaps. Until the idle time exceeds the shorter gap, the wait is the geometric
+/// mean of both. Then it is the longer gap. Once the idle time exceeds the longer gap, the wait is
+/// the idle time. Half of the entries that were used once are expected again, after the mean gap of
+/// the others. In a loop longer than the cache, residents and newcomers have the same gaps. Then
+/// cost and bytes decide. If these are equal, the resident stays.
 ///
 /// The worth of a family grows as the square root of what its variants add, as long as each was
 /// asked for once: a program with ever more variants does not take the place of others. A variant

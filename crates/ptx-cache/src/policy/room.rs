@@ -3,7 +3,8 @@
 //! 1. It [selects](Cache::select) victims from the queue until the newcomer fits. If the queue is
 //!    empty or old, it [chooses](Cache::choose) a new one.
 //! 2. It [judges](Cache::is_worth) the newcomer: one that was evicted before and came back must be
-//!    worth more than its victims. So a loop that is longer than the cache does not wash through.
+//!    worth more than its victims. So a loop longer than the cache does not evict every entry in
+//!    turn.
 //! 3. It evicts the victims, or puts them back.
 //!
 //! A choice looks ahead to the low water, so that many insertions share its cost. Its victims stay
@@ -29,7 +30,8 @@ use crate::{Config, Event, Weigh};
 /// The number of ticks that a choice lasts.
 const CHOICE_LASTS: u32 = TICKS_TO_A_TURNOVER / 2;
 
-/// A value that exceeds this part of the byte budget does not wait in a thread's bag.
+/// The cache flushes a value larger than this part of the byte budget at once, out of the thread's
+/// bag of retired values.
 const LARGE_SHARE: u64 = 4096;
 
 /// A victim as it is now.
@@ -45,8 +47,8 @@ where
     V: Weigh + Clone + Send + Sync + 'static,
     S: BuildHasher + Clone,
 {
-    /// Evicts entries until `newcomer` fits, or, without one, until the others fit the budget.
-    /// Returns false, and evicts nothing, if the newcomer is not worth its victims.
+    /// Evicts entries until `newcomer` fits. Without a newcomer, evicts until the entries fit the
+    /// budget. Returns false, and evicts nothing, if the newcomer is not worth its victims.
     pub(crate) fn make_room(&self, newcomer: Option<&Newcomer>) -> bool {
         let evicted = {
             // Before the lock: a pin may drop what any thread retired, and a drop may call the
@@ -77,8 +79,8 @@ where
     /// Evicts entries for which `may_evict` is true, in the order of the retention, until their
     /// bytes are at least `bytes`. Returns the size of what was evicted.
     ///
-    /// This is for values that hold something else which ran out before the budget did. A value
-    /// drops when no thread looks at it any more.
+    /// Use this if the values hold another resource, such as device memory, that runs out before
+    /// the budget. A value drops when no thread looks at it any more.
     ///
     /// `may_evict` is called under locks of the cache, and must not call it.
     pub fn evict_where(&self, bytes: u64, may_evict: impl Fn(&K, &V) -> bool) -> Size {
@@ -137,7 +139,7 @@ where
                 self.choose(queue, config, newcomer, guard);
                 continue;
             };
-            // In a fresh choice a use saves nobody: hits would undo every choice in turn.
+            // A use saves no victim of a fresh choice. Otherwise hits would undo every choice.
             let stands = |slot: &&Slot<K, V>| is_fresh || !victim.was_used(slot);
             let Some(slot) = self.slot(&victim.key, guard).filter(stands) else {
                 continue;
@@ -147,7 +149,8 @@ where
             left = left.saturating_sub(size);
             selected.push(Selected { victim, size, worth: config.retention.worth(&candidate) });
         }
-        // After a large victim there may be room again for those before it, the worthiest first.
+        // After a large victim there may be room again for earlier victims. The most valuable is
+        // kept first.
         for at in (0..selected.len().saturating_sub(1)).rev() {
             let kept = left.saturating_add(selected[at].size);
             if kept.fits(budget) {
@@ -158,8 +161,8 @@ where
         selected
     }
 
-    /// Returns true if `newcomer` is worth more than its victims, or need not be. Learns from what
-    /// happened to newcomers that were refused.
+    /// Returns true if `newcomer` is kept: it is not judged, or it is worth more than its victims.
+    /// Updates the margin from earlier refusals.
     fn is_worth(
         &self,
         queue: &mut VictimQueue<K>,
@@ -183,7 +186,7 @@ where
         !is_refused
     }
 
-    /// Fills the queue with the victims that must go for the others to fit the low water.
+    /// Fills the queue with enough victims that the other entries fit the low water.
     fn choose(
         &self,
         queue: &mut VictimQueue<K>,
@@ -266,8 +269,8 @@ where
     }
 }
 
-/// The positions of the victims that must go for the others to fit `budget`, each once, the first
-/// victim first.
+/// Returns the positions of victims in eviction order, each once. Without them the other candidates
+/// fit `budget`.
 fn eviction_order(retention: &dyn Retention, candidates: &[Candidate], budget: Size) -> Vec<usize> {
     let mut stays = vec![true; candidates.len()];
     let mut order = retention.victims(candidates, budget);
@@ -277,7 +280,7 @@ fn eviction_order(retention: &dyn Retention, candidates: &[Candidate], budget: S
     let size = |candidate: &Candidate| Size { entries: 1, bytes: candidate.bytes };
     let staying = candidates.iter().zip(&stays).filter(|(_, stays)| **stays);
     let mut left = staying.fold(Size::default(), |sum, (one, _)| sum.saturating_add(size(one)));
-    // The retention is a caller's: what it forgot is added here.
+    // The caller's retention may return too few victims. This adds the missing ones.
     for (position, candidate) in candidates.iter().enumerate().rev() {
         if left.fits(budget) {
             break;

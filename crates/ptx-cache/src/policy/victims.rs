@@ -57,8 +57,8 @@ pub(crate) struct Newcomer {
 impl Newcomer {
     /// Returns true if the newcomer must be worth more than its victims to be kept.
     ///
-    /// One that was never used again is kept on trial, for the burst that may come: the next choice
-    /// judges it. But not at the price of most of what is resident.
+    /// A newcomer that was never used again is not judged, because a burst of uses may follow. The
+    /// next choice judges it. A newcomer larger than half of the byte budget is always judged.
     pub(super) fn is_judged(&self, budget: Size) -> bool {
         self.entry.gaps[0] > 0 || self.entry.bytes > budget.bytes / 2
     }

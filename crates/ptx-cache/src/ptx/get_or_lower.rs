@@ -27,7 +27,7 @@ impl PtxCache {
     ///
     /// # Panics
     ///
-    /// Where `lower` does, in this thread alone.
+    /// Panics if `lower` panics. Waiters get [`CacheError::Panicked`].
     #[inline]
     pub fn get_or_lower<L, E>(
         &self,

@@ -14,9 +14,9 @@ use crate::{CacheError, Entered, PtxArtifact, Served, Source};
 impl PtxCache {
     /// [`get_or_lower`](Self::get_or_lower) for async tasks, on any runtime or none.
     ///
-    /// The tiers are asked on a pool of threads, never on the task's. The request may be dropped at
-    /// any time. If it was lowering, a waiter lowers in its place; if it was writing to the tiers,
-    /// the write goes on.
+    /// Tiers are loaded, claimed and written on a pool of threads. The release of a claim may run
+    /// on the task's thread. The request may be dropped at any time. If it was lowering, a waiter
+    /// lowers in its place; if it was writing to the tiers, the write goes on.
     ///
     /// # Errors
     ///
@@ -24,7 +24,7 @@ impl PtxCache {
     ///
     /// # Panics
     ///
-    /// Where `lower` does, in this task alone.
+    /// Panics if `lower` panics. Waiters get [`CacheError::Panicked`].
     pub async fn get_or_lower_async<F, L, E>(
         &self,
         key: &PtxKey,
@@ -35,7 +35,8 @@ impl PtxCache {
         L: Into<PtxArtifact>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        // Created within the poll that runs it: what `lower` does before its future counts too.
+        // `lead.run` polls this block, so it also covers what `lower` does before it returns its
+        // future.
         let lowering = async { lower().await };
         if let Some(artifact) = self.memory().resident(key) {
             if self.verification.is_due() {

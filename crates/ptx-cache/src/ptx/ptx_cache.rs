@@ -57,8 +57,8 @@ pub struct PtxSnapshot {
     pub unkeyed: u64,
     /// Time that lowerings took.
     pub lowering_paid: Duration,
-    /// Time that the lowerings had taken of the artifacts that tiers served. What memory saved is in
-    /// `memory`.
+    /// The recorded lowering time of the artifacts that tiers served. `memory.saved` is the same
+    /// for memory.
     pub lowering_saved_by_tiers: Duration,
     /// Lowerings that were too cheap to be written to the tiers.
     pub not_admitted: u64,

@@ -1,4 +1,5 @@
-//! The tiers below memory: asked from the fastest down, filled from below, written after a lowering.
+//! What happens in the tiers below memory? The cache asks the fastest first, fills the tiers above
+//! a hit, and writes to all after a lowering.
 
 use std::error::Error;
 use std::sync::{Arc, OnceLock};
@@ -80,7 +81,7 @@ pub struct TierSnapshot {
     pub fills: u64,
     /// New artifacts that it wrote.
     pub writes: u64,
-    /// Artifacts that it was given and had already.
+    /// Writes of artifacts that it already had.
     pub present: u64,
     /// Artifacts that it skipped, because it writes nothing now.
     pub skipped: u64,

@@ -1,5 +1,4 @@
-//! Verify mode: lowers a sampled share of hits again and compares, to find what a caller forgot to
-//! put into the key.
+//! Does a hit equal what lowering gives now? A difference shows that the key leaves something out.
 
 use std::error::Error;
 #[cfg(feature = "async")]
@@ -17,14 +16,13 @@ use crate::sync::Ordering;
 use crate::{CacheError, Event, PtxArtifact};
 
 impl PtxCache {
-    /// Lowers this share of hits again, in memory and in the tiers, and compares: from 0, the
-    /// default, which costs nothing, to 1, for every hit. What is not a number counts as 0. Hits of
-    /// requests that a lowering makes are left out.
+    /// Sets the share of hits that are lowered again and compared, in memory and in tiers. 0, the
+    /// default, costs nothing; 1 is every hit. NaN counts as 0. Hits inside a lowering are skipped.
     ///
-    /// The lowering runs in the thread or task that asked, when nobody else waits any more, and
-    /// what was found is served whether it agrees, disagrees or fails. A difference is counted,
-    /// traced as an error and told to the listener as [`Event::Disagreed`]: the key leaves out
-    /// something that the lowering depends on. A failure is told as [`Event::NotVerified`].
+    /// The requesting thread or task runs the lowering after its waiters were served. The request
+    /// returns the hit, whatever the comparison says. A difference is counted, traced as an error
+    /// and told to the listener as [`Event::Disagreed`]: the key leaves out something that the
+    /// lowering depends on. A failure is told as [`Event::NotVerified`].
     pub fn set_verified_share(&self, share: f64) {
         let share = if share > 0.0 { share.min(1.0) } else { 0.0 };
         self.verification.share.store(share.to_bits(), Ordering::Relaxed);

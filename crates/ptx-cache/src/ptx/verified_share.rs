@@ -24,8 +24,8 @@ impl Verification {
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         let share = self.share.load(Ordering::Relaxed);
-        // Within a lowering, verified or not, nothing is verified: each would verify what it asks
-        // for in turn, and so on down, the same things over and over.
+        // Hits inside a lowering are not verified. Otherwise each verification would verify the
+        // hits inside it, at every depth.
         share != 0 && fastrand::f64() < f64::from_bits(share) && Computation::running().is_none()
     }
 

@@ -41,7 +41,7 @@ impl<K: ArtifactKey> MapStore<K> {
         store
     }
 
-    /// Fails every call from now on with this message, or with `None` none.
+    /// Fails every later call with `message`. `None` ends this.
     pub fn fail_with(&self, message: Option<&str>) {
         self.state().failure = message.map(str::to_owned);
     }
@@ -70,7 +70,7 @@ impl<K: ArtifactKey> MapStore<K> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a call, and fails it if it is to fail.
+    /// Records a call. Returns the failure that was set.
     fn called(&self, call: &'static str) -> Result<MutexGuard<'_, State<K>>, StoreError> {
         let mut state = self.state();
         state.calls.push(call);
