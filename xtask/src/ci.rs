@@ -11,7 +11,7 @@ use crate::{arrows, dependencies, layers, rust_version, test, tidy};
 type Section = (&'static str, fn() -> Result<()>);
 
 /// Cheapest first.
-const SECTIONS: [Section; 12] = [
+const SECTIONS: [Section; 13] = [
     ("format", format),
     ("tidy", tidy::run),
     ("layers", layers::check),
@@ -22,6 +22,7 @@ const SECTIONS: [Section; 12] = [
     ("clippy-all-features", clippy_all_features),
     ("docs", docs),
     ("tests", tests),
+    ("examples", examples),
     ("loom", loom),
     ("fuzz", fuzz),
 ];
@@ -80,6 +81,15 @@ fn docs() -> Result<()> {
 
 fn tests() -> Result<()> {
     test::run_requiring("corpus,ptxas,python,examples", &[])
+}
+
+/// The examples of single crates. `tests/suite/examples_run.rs` runs those that cross crates.
+fn examples() -> Result<()> {
+    let shell = shell()?;
+    for (package, example) in [("ptx-key", "identity"), ("ptx-cuda", "full_path")] {
+        cmd!(shell, "cargo run --quiet --package {package} --example {example}").run()?;
+    }
+    Ok(())
 }
 
 fn loom() -> Result<()> {
