@@ -1,5 +1,6 @@
 //! How does one program fare cold, from memory, and from disk after all process state is gone?
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,7 +48,7 @@ struct Row {
     disk: Request,
 }
 
-pub(crate) fn run(demo: &Demo) -> anyhow::Result<()> {
+pub(crate) fn run(out: &mut dyn Write, demo: &Demo) -> anyhow::Result<()> {
     let programs = match &demo.corpus {
         Some(directory) => programs::files(directory)?,
         None => programs::reference_programs(&demo.target)?,
@@ -89,12 +90,12 @@ pub(crate) fn run(demo: &Demo) -> anyhow::Result<()> {
         );
         rows.push(Row { cold, memory, disk });
     }
-    print_rows(&programs, &rows);
-    println!("\nfirst life of the process");
-    print_counts(&first_counts);
-    println!("\nsecond life, on the same directory");
-    print_counts(&second_counts);
-    on_the_gpu(&programs, &rows, &second_disk)
+    print_rows(out, &programs, &rows)?;
+    writeln!(out, "\nfirst life of the process")?;
+    print_counts(out, &first_counts)?;
+    writeln!(out, "\nsecond life, on the same directory")?;
+    print_counts(out, &second_counts)?;
+    on_the_gpu(out, &programs, &rows, &second_disk)
 }
 
 fn cache(disk: &Arc<DiskStore>) -> PtxCache {
@@ -122,7 +123,7 @@ fn request(cache: &PtxCache, program: &Program) -> anyhow::Result<Request> {
     Ok(Request { served, took, lowering })
 }
 
-fn print_rows(programs: &[Program], rows: &[Row]) {
+fn print_rows(out: &mut dyn Write, programs: &[Program], rows: &[Row]) -> io::Result<()> {
     let lines: Vec<[String; 9]> = programs
         .iter()
         .zip(rows)
@@ -142,6 +143,7 @@ fn print_rows(programs: &[Program], rows: &[Row]) {
         })
         .collect();
     format::table(
+        out,
         [
             "kernel",
             "target",
@@ -155,12 +157,16 @@ fn print_rows(programs: &[Program], rows: &[Row]) {
         ],
         [false, false, false, true, true, true, true, true, false],
         &lines,
-    );
+    )
 }
 
-fn print_counts((cache, disk): &(PtxSnapshot, ptx_disk::Statistics)) {
+fn print_counts(
+    out: &mut dyn Write,
+    (cache, disk): &(PtxSnapshot, ptx_disk::Statistics),
+) -> io::Result<()> {
     let memory = &cache.memory;
-    println!(
+    writeln!(
+        out,
         "  memory: {} entries of {}; {} hits, {} misses, {} shared, {} failed; {} entries of {} \
          evicted",
         memory.resident.entries,
@@ -171,30 +177,42 @@ fn print_counts((cache, disk): &(PtxSnapshot, ptx_disk::Statistics)) {
         memory.failed,
         memory.evicted.entries,
         format::bytes(memory.evicted.bytes)
-    );
+    )?;
     for tier in &cache.tiers {
-        println!(
+        writeln!(
+            out,
             "  {}: {} hits, {} misses, {} written, {} failed to write, {} quarantined",
             tier.name, tier.hits, tier.misses, tier.writes, tier.write_failures, tier.quarantined
-        );
+        )?;
     }
-    println!(
+    writeln!(
+        out,
         "  lowered: {} in {}; {} of lowering saved by the disk; {} published by this process",
         cache.lowered,
         format::time(cache.lowering_paid),
         format::time(cache.lowering_saved_by_tiers),
         disk.published
-    );
+    )
 }
 
 #[cfg(feature = "cuda")]
-fn on_the_gpu(programs: &[Program], rows: &[Row], store: &Arc<DiskStore>) -> anyhow::Result<()> {
+fn on_the_gpu(
+    out: &mut dyn Write,
+    programs: &[Program],
+    rows: &[Row],
+    store: &Arc<DiskStore>,
+) -> anyhow::Result<()> {
     let artifacts = rows.iter().map(|row| &**row.disk.served);
-    crate::gpu::run(programs, artifacts, store)
+    crate::gpu::run(out, programs, artifacts, store)
 }
 
 #[cfg(not(feature = "cuda"))]
 #[expect(clippy::unnecessary_wraps, reason = "with the feature it can fail")]
-fn on_the_gpu(_: &[Program], _: &[Row], _: &Arc<DiskStore>) -> anyhow::Result<()> {
+fn on_the_gpu(
+    _: &mut dyn Write,
+    _: &[Program],
+    _: &[Row],
+    _: &Arc<DiskStore>,
+) -> anyhow::Result<()> {
     Ok(())
 }

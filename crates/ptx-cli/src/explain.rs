@@ -1,5 +1,6 @@
 //! Why did one key miss where another was present? In which fields do they differ?
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,14 +10,19 @@ use ptx_key::{KeyTrace, PtxKey};
 
 use crate::store;
 
-pub(crate) fn run(present: PtxKey, asked: PtxKey, directory: Option<&Path>) -> anyhow::Result<()> {
+pub(crate) fn run(
+    out: &mut dyn Write,
+    present: PtxKey,
+    asked: PtxKey,
+    directory: Option<&Path>,
+) -> anyhow::Result<()> {
     let store = store::open(directory)?;
     let differences = trace(&store, present)?.differences(&*trace(&store, asked)?);
     if differences.is_empty() {
-        println!("the same key");
+        writeln!(out, "the same key")?;
     }
     for difference in differences {
-        println!("{difference}");
+        writeln!(out, "{difference}")?;
     }
     Ok(())
 }

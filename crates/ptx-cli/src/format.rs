@@ -1,6 +1,7 @@
 //! How are values printed for a person?
 
 use std::fmt::Display;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use bytesize::ByteSize;
@@ -22,21 +23,24 @@ pub(crate) fn short(key: impl Display) -> String {
 
 /// Prints rows under a heading, in columns as wide as their longest cell. `right` aligns a column to
 /// the right.
-pub(crate) fn table<const N: usize>(heading: [&str; N], right: [bool; N], rows: &[[String; N]]) {
+pub(crate) fn table<const N: usize>(
+    out: &mut dyn Write,
+    heading: [&str; N],
+    right: [bool; N],
+    rows: &[[String; N]],
+) -> io::Result<()> {
     let mut widths = heading.map(|cell| cell.chars().count());
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
     }
-    let print = |row: [&str; N]| {
+    let mut print = |row: [&str; N]| {
         let cells = row.iter().zip(widths).zip(right).map(|((cell, width), right)| {
             if right { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
         });
-        println!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+        writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())
     };
-    print(heading);
-    for row in rows {
-        print(row.each_ref().map(String::as_str));
-    }
+    print(heading)?;
+    rows.iter().try_for_each(|row| print(row.each_ref().map(String::as_str)))
 }

@@ -1,5 +1,6 @@
 //! Does each kernel load and compute the right values on this GPU?
 
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -17,13 +18,14 @@ use crate::programs::{Program, Source};
 /// Prints a row for each program that this device runs: assembled and kept in the store, from
 /// memory, and from the store by a new cache.
 pub(crate) fn run<'a>(
+    out: &mut dyn Write,
     programs: &[Program],
     artifacts: impl Iterator<Item = &'a PtxArtifact>,
     store: &Arc<DiskStore>,
 ) -> anyhow::Result<()> {
     let context = Context::primary(&CustDriver::new()?, 0)?;
     let device = context.device();
-    println!("\non {}, driver {}", device.name, context.driver_version());
+    writeln!(out, "\non {}, driver {}", device.name, context.driver_version())?;
     let cache = || {
         let cubins: Arc<dyn Store<ModuleKey>> = Arc::<DiskStore>::clone(store);
         ModuleCache::new(Config::default()).with_cubins(cubins)
@@ -70,10 +72,11 @@ pub(crate) fn run<'a>(
         ]);
     }
     format::table(
+        out,
         ["kernel", "target", "features", "load", "memory", "next life", "from", "values"],
         [false, false, false, true, true, true, false, false],
         &lines,
-    );
+    )?;
     Ok(())
 }
 

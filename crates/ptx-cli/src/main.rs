@@ -1,16 +1,21 @@
 //! Which commands does the binary `ptx` have? It runs the demo, and it shows, trims, verifies, warms,
 //! exports, imports and explains the entries of a store.
 //!
-//! Exits with 0 on success, 1 on failure, and 2 if the arguments are wrong.
+//! `ptx --help` lists the exit codes.
 //!
 //! `clap` reads the arguments, `anyhow` adds context to errors, `tempfile` holds the demo's store,
 //! `indicatif` draws progress bars, and `bytesize` prints sizes.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use ptx_key::{Digest, PtxKey, Target};
+
+use output::Output;
 
 mod demo;
 mod explain;
@@ -18,15 +23,24 @@ mod format;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod maintenance;
+mod output;
 mod programs;
 mod show;
 mod store;
 mod transfer;
 mod warm;
 
+const EXIT_CODES: &str = "\
+Exit codes:
+    0  success
+    1  failure, or damaged entries
+    2  wrong arguments
+  141  standard output was closed before everything was printed";
+const CLOSED: u8 = 141;
+
 /// The PTX cache: lower once a process, once a machine.
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(version, after_help = EXIT_CODES)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -131,26 +145,38 @@ impl At {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let command = arguments.command.unwrap_or_else(|| Command::Demo(demo::Demo::default()));
-    let outcome = match &command {
-        Command::Demo(demo) => demo::run(demo),
-        Command::Show { key, at, text } => show::run(*key, at.directory(), *text),
-        Command::Trim { level, keep_compression, at } => {
-            maintenance::trim((!keep_compression).then_some(*level), at.directory())
-        }
-        Command::Verify { bundle, at } => maintenance::verify(bundle.as_deref(), at.directory()),
-        Command::Export { to, text: true, at, .. } => transfer::export_text(to, at.directory()),
-        Command::Export { to, name, architectures, at, .. } => {
-            transfer::export(to, name, architectures, at.directory())
-        }
-        Command::Warm { assembly, at } => warm::run(assembly, at.directory()),
-        Command::Import { bundle, at } => transfer::import(bundle, at.directory()),
-        Command::Explain { present, asked, at } => explain::run(*present, *asked, at.directory()),
-    };
+    let mut out = Output::new();
+    let outcome = run(&command, &mut out).and_then(|()| Ok(out.flush()?));
     match outcome {
+        _ if out.is_closed() => ExitCode::from(CLOSED),
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("ptx: {}", told(&error));
+            output::tell(told(&error));
             ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: &Command, out: &mut Output) -> anyhow::Result<()> {
+    match command {
+        Command::Demo(demo) => demo::run(out, demo),
+        Command::Show { key, at, text } => show::run(out, *key, at.directory(), *text),
+        Command::Trim { level, keep_compression, at } => {
+            maintenance::trim(out, (!keep_compression).then_some(*level), at.directory())
+        }
+        Command::Verify { bundle, at } => {
+            maintenance::verify(out, bundle.as_deref(), at.directory())
+        }
+        Command::Export { to, text: true, at, .. } => {
+            transfer::export_text(out, to, at.directory())
+        }
+        Command::Export { to, name, architectures, at, .. } => {
+            transfer::export(out, to, name, architectures, at.directory())
+        }
+        Command::Warm { assembly, at } => warm::run(out, assembly, at.directory()),
+        Command::Import { bundle, at } => transfer::import(out, bundle, at.directory()),
+        Command::Explain { present, asked, at } => {
+            explain::run(out, *present, *asked, at.directory())
         }
     }
 }

@@ -12,6 +12,8 @@ use ptx_key::{
     KeyTrace, Lanes, PtxIsa, Target,
 };
 
+use crate::output;
+
 /// One request: its name in the table, its key, and what is lowered.
 pub(crate) struct Program {
     pub(crate) name: String,
@@ -101,7 +103,7 @@ fn many(target: Target) -> FeatureFlags {
     features
 }
 
-/// Every `.ptx` file of a directory.
+/// Every `.ptx` file of a directory, and every link to one. Says what else it skips.
 pub(crate) fn files(directory: &Path) -> anyhow::Result<Vec<Program>> {
     let unreadable = || format!("cannot read the corpus directory `{}`", directory.display());
     let entries = fs::read_dir(directory).with_context(unreadable)?;
@@ -110,6 +112,7 @@ pub(crate) fn files(directory: &Path) -> anyhow::Result<Vec<Program>> {
         .collect::<Result<_, _>>()
         .with_context(unreadable)?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));
+    paths.retain(|path| is_file(path));
     paths.sort();
     if paths.is_empty() {
         bail!(
@@ -119,6 +122,18 @@ pub(crate) fn files(directory: &Path) -> anyhow::Result<Vec<Program>> {
         );
     }
     paths.into_iter().map(file).collect()
+}
+
+/// Returns false for what has a file's name and is none. Opening a fifo waits for its writer, and a
+/// device may never end.
+fn is_file(path: &Path) -> bool {
+    let why = match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => return true,
+        Ok(_) => "it is not a regular file".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    output::tell(format_args!("skips `{}`: {why}", path.display()));
+    false
 }
 
 fn file(path: PathBuf) -> anyhow::Result<Program> {

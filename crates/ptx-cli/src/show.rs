@@ -1,6 +1,6 @@
 //! What does an entry of a store hold?
 
-use std::io::Write as _;
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::bail;
@@ -10,6 +10,7 @@ use ptx_store::{Artifact, Attributes, Kind, Payload};
 use crate::{format, store};
 
 pub(crate) fn run(
+    out: &mut dyn Write,
     key: Digest,
     directory: Option<&Path>,
     payload_alone: bool,
@@ -18,21 +19,21 @@ pub(crate) fn run(
     let bytes = *key.as_bytes();
     // The digits of a key do not say what it names.
     if let Some(text) = store::load(&store, &PtxKey::from_bytes(bytes))? {
-        return print(key, Kind::Ptx, &text, payload_alone);
+        return print(out, key, Kind::Ptx, &text, payload_alone);
     }
     if let Some(cubin) = store::load(&store, &ModuleKey::from_bytes(bytes))? {
-        return print(key, Kind::Cubin, &cubin, payload_alone);
+        return print(out, key, Kind::Cubin, &cubin, payload_alone);
     }
     bail!("the store has no entry of {key}")
 }
 
 fn print<P: Payload>(
+    out: &mut dyn Write,
     key: Digest,
     kind: Kind,
     artifact: &Artifact<P>,
     payload_alone: bool,
 ) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
     if !payload_alone {
         writeln!(out, "key       {key}")?;
         writeln!(out, "kind      {kind}")?;

@@ -7,6 +7,8 @@ use anyhow::{Context as _, ensure};
 use ptx_disk::{Config, DiskStore, Mode};
 use ptx_store::{Artifact, ArtifactKey, Store as _};
 
+use crate::output;
+
 /// Opens the store in `directory`, or where the environment and the platform say. Warnings go to
 /// standard error.
 pub(crate) fn open(directory: Option<&Path>) -> anyhow::Result<DiskStore> {
@@ -36,6 +38,6 @@ fn config(directory: Option<&Path>) -> anyhow::Result<Config> {
     let directory = directory.context("cannot make the store's path absolute")?;
     let mut config = Config::find(directory.as_deref())?;
     concat!("ptx ", env!("CARGO_PKG_VERSION")).clone_into(&mut config.producer);
-    config.on_warning = Some(Arc::new(|warning| eprintln!("ptx: {warning}")));
+    config.on_warning = Some(Arc::new(|warning| output::tell(warning)));
     Ok(config)
 }

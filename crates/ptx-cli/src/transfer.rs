@@ -1,6 +1,7 @@
 //! How do entries get to another machine, or to tools that know no store?
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -14,6 +15,7 @@ use crate::store;
 /// Writes all entries into one file, or all texts and the cubins for these architectures. The same
 /// entries under the same name give the same bytes.
 pub(crate) fn export(
+    out: &mut dyn Write,
     to: &Path,
     name: &str,
     architectures: &[Target],
@@ -28,7 +30,7 @@ pub(crate) fn export(
         wanted.is_empty() || architecture(&store, key).is_some_and(|its| wanted.contains(&its))
     };
     let entries = store.export(&to, name, is_wanted)?;
-    println!("{entries} entries in `{}`", to.display());
+    writeln!(out, "{entries} entries in `{}`", to.display())?;
     Ok(())
 }
 
@@ -38,7 +40,11 @@ fn architecture(store: &DiskStore, key: &ModuleKey) -> Option<String> {
 }
 
 /// Writes each payload into a separate file, `KEY.ptx` or `KEY.cubin`, without the store's header.
-pub(crate) fn export_text(to: &Path, directory: Option<&Path>) -> anyhow::Result<()> {
+pub(crate) fn export_text(
+    out: &mut dyn Write,
+    to: &Path,
+    directory: Option<&Path>,
+) -> anyhow::Result<()> {
     let store = store::open(directory)?;
     fs::create_dir_all(to)
         .with_context(|| format!("cannot create the directory `{}`", to.display()))?;
@@ -51,7 +57,7 @@ pub(crate) fn export_text(to: &Path, directory: Option<&Path>) -> anyhow::Result
         };
         *if is_written { &mut written } else { &mut left_out } += 1;
     }
-    println!("{written} files in `{}`; {left_out} entries could not be read", to.display());
+    writeln!(out, "{written} files in `{}`; {left_out} entries could not be read", to.display())?;
     Ok(())
 }
 
@@ -64,12 +70,16 @@ fn write_payload<K: ArtifactKey>(store: &DiskStore, key: &K, path: &Path) -> any
 }
 
 /// Copies the entries of a bundle into the store.
-pub(crate) fn import(bundle: &Path, directory: Option<&Path>) -> anyhow::Result<()> {
+pub(crate) fn import(
+    out: &mut dyn Write,
+    bundle: &Path,
+    directory: Option<&Path>,
+) -> anyhow::Result<()> {
     let bundle = Bundle::open(bundle)?;
     let imported = store::open_writable(directory)?.import(&bundle)?;
-    println!("from `{}`: {} entries added", bundle.name().escape_debug(), imported.added);
-    println!("{} were there already", imported.already_there);
-    println!("{} are there with other content, which stays", imported.kept);
-    println!("{} are damaged, of a newer release, or too large", imported.unusable);
+    writeln!(out, "from `{}`: {} entries added", bundle.name().escape_debug(), imported.added)?;
+    writeln!(out, "{} were there already", imported.already_there)?;
+    writeln!(out, "{} are there with other content, which stays", imported.kept)?;
+    writeln!(out, "{} are damaged, of a newer release, or too large", imported.unusable)?;
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! How does machine code get into the store before a program needs it?
 
+use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use ptx_cuda::{Ptx, Ptxas, WarmProgress, Warmed};
 use ptx_disk::{DiskStore, EntryKey};
 use ptx_key::{ComputeCapability, JitOptions, PtxKey, Target};
 
-use crate::{format, store};
+use crate::{format, output, store};
 
 /// How many failures are printed for one device.
 const SHOWN: usize = 10;
@@ -28,13 +29,17 @@ pub(crate) struct Assembly {
     threads: Option<NonZeroUsize>,
 }
 
-pub(crate) fn run(assembly: &Assembly, directory: Option<&Path>) -> anyhow::Result<()> {
+pub(crate) fn run(
+    out: &mut dyn Write,
+    assembly: &Assembly,
+    directory: Option<&Path>,
+) -> anyhow::Result<()> {
     let store = store::open_writable(directory)?;
     if assembly.architectures.is_empty() {
-        return on_this_machine(assembly, store);
+        return on_this_machine(out, assembly, store);
     }
     let ptxas = Ptxas::new(&assembler(assembly.ptxas.as_deref())?)?;
-    println!("ptxas {}, fingerprint {}", ptxas.release(), ptxas.fingerprint());
+    writeln!(out, "ptxas {}, fingerprint {}", ptxas.release(), ptxas.fingerprint())?;
     let mut failed = 0;
     for architecture in &assembly.architectures {
         let number = architecture.number();
@@ -45,7 +50,7 @@ pub(crate) fn run(assembly: &Assembly, directory: Option<&Path>) -> anyhow::Resu
         let bar = progress::bar(texts.len());
         let warmed = ptxas.warm(&store, &jit, wanted, assembly.threads, |step| bar.step(step));
         bar.end();
-        failed += report(&format!("sm_{number}"), &warmed, elsewhere);
+        failed += report(out, &format!("sm_{number}"), &warmed, elsewhere)?;
     }
     ensure!(failed == 0, "{failed} texts have no cubin");
     Ok(())
@@ -85,21 +90,27 @@ fn text(store: &DiskStore, key: PtxKey) -> anyhow::Result<Ptx> {
 }
 
 /// Prints the result for a device. Returns how many texts have no cubin.
-fn report(device: &str, warmed: &Warmed, elsewhere: u64) -> usize {
-    println!(
+fn report(out: &mut dyn Write, device: &str, warmed: &Warmed, elsewhere: u64) -> io::Result<usize> {
+    writeln!(
+        out,
         "{device}: {} assembled, {} there already, {} failed, {elsewhere} for other devices",
         warmed.computed,
         warmed.already_there,
         warmed.failures.len()
-    );
+    )?;
     for (key, error) in warmed.failures.iter().take(SHOWN) {
-        eprintln!("ptx: {}: {:#}", format::short(key), anyhow::Error::new(error.clone()));
+        let error = anyhow::Error::new(error.clone());
+        output::tell(format_args!("{}: {error:#}", format::short(key)));
     }
-    warmed.failures.len()
+    Ok(warmed.failures.len())
 }
 
 #[cfg(feature = "cuda")]
-fn on_this_machine(assembly: &Assembly, store: DiskStore) -> anyhow::Result<()> {
+fn on_this_machine(
+    out: &mut dyn Write,
+    assembly: &Assembly,
+    store: DiskStore,
+) -> anyhow::Result<()> {
     use std::sync::Arc;
 
     use ptx_cuda::{Config, Context, CustDriver, ModuleCache, Store};
@@ -115,7 +126,7 @@ fn on_this_machine(assembly: &Assembly, store: DiskStore) -> anyhow::Result<()> 
     let bar = progress::bar(texts.len());
     let warmed = modules.warm(&context, wanted, assembly.threads, |step| bar.step(step));
     bar.end();
-    let failed = report(&device.name, &warmed, elsewhere);
+    let failed = report(out, &device.name, &warmed, elsewhere)?;
     // The next process needs stored cubins.
     let lost = (warmed.computed as u64).saturating_sub(modules.snapshot().cubins.written);
     ensure!(failed == 0 && lost == 0, "{failed} texts have no module, {lost} have no stored cubin");
@@ -124,7 +135,7 @@ fn on_this_machine(assembly: &Assembly, store: DiskStore) -> anyhow::Result<()> 
 }
 
 #[cfg(not(feature = "cuda"))]
-fn on_this_machine(_: &Assembly, _: DiskStore) -> anyhow::Result<()> {
+fn on_this_machine(_: &mut dyn Write, _: &Assembly, _: DiskStore) -> anyhow::Result<()> {
     anyhow::bail!(
         "name the architectures to assemble for, such as --for sm_90: this ptx uses no GPU"
     )
