@@ -62,7 +62,7 @@ pub(crate) fn run(out: &mut dyn Write, demo: &Demo) -> anyhow::Result<()> {
     let inside = temporary.as_ref().map(|directory| directory.path().join("store"));
     let directory = demo.store.as_deref().or(inside.as_deref());
 
-    let first_disk = Arc::new(store::open(directory)?);
+    let first_disk = Arc::new(store::create(directory)?);
     let first = cache(&first_disk);
     let cold = request_all(&first, &programs)?;
     let mut memory = Vec::with_capacity(programs.len());
@@ -76,7 +76,7 @@ pub(crate) fn run(out: &mut dyn Write, demo: &Demo) -> anyhow::Result<()> {
     // Only the store's directory stays.
     drop((first, first_disk));
 
-    let second_disk = Arc::new(store::open(directory)?);
+    let second_disk = Arc::new(store::create(directory)?);
     let second = cache(&second_disk);
     let disk = request_all(&second, &programs)?;
     let second_counts = (second.snapshot(), second_disk.statistics());

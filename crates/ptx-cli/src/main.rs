@@ -35,7 +35,10 @@ Exit codes:
     0  success
     1  failure, or damaged entries
     2  wrong arguments
+    3  no store at the path, or the store is off
   141  standard output was closed before everything was printed";
+const FAILED: u8 = 1;
+const NO_STORE: u8 = 3;
 const CLOSED: u8 = 141;
 
 /// The PTX cache: lower once a process, once a machine.
@@ -152,7 +155,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::tell(told(&error));
-            ExitCode::FAILURE
+            ExitCode::from(if error.is::<store::NoStore>() { NO_STORE } else { FAILED })
         }
     }
 }

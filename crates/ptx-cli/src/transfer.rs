@@ -76,7 +76,7 @@ pub(crate) fn import(
     directory: Option<&Path>,
 ) -> anyhow::Result<()> {
     let bundle = Bundle::open(bundle)?;
-    let imported = store::open_writable(directory)?.import(&bundle)?;
+    let imported = store::create_writable(directory)?.import(&bundle)?;
     writeln!(out, "from `{}`: {} entries added", bundle.name().escape_debug(), imported.added)?;
     writeln!(out, "{} were there already", imported.already_there)?;
     writeln!(out, "{} are there with other content, which stays", imported.kept)?;

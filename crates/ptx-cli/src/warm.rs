@@ -34,7 +34,7 @@ pub(crate) fn run(
     assembly: &Assembly,
     directory: Option<&Path>,
 ) -> anyhow::Result<()> {
-    let store = store::open_writable(directory)?;
+    let store = store::create_writable(directory)?;
     if assembly.architectures.is_empty() {
         return on_this_machine(out, assembly, store);
     }

@@ -17,7 +17,7 @@ use crate::format::layout::{Layout, directory_of};
 use crate::read::entry_file::{Found, Opened, read};
 use crate::read::layer::Layer;
 use crate::statistics::{Counters, Statistics};
-use crate::storage::directories::prepare_root;
+use crate::storage::directories::{is_store, prepare_root};
 use crate::storage::{OsStorage, Storage, is_gone};
 use crate::upkeep::totals::{Change, record, size_of};
 use crate::{DiskError, Durability, Mode};
@@ -89,6 +89,16 @@ impl DiskStore {
             *layer = std::fs::canonicalize(&*layer).unwrap_or_else(|_| layer.clone());
         }
         Self::open_on(Arc::new(storage), config)
+    }
+
+    /// Returns true if a store is in the directory `root`: entries, or the tag that a store leaves
+    /// in a directory that it creates. Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskError::Storage`] if the file system does not say.
+    pub fn exists(root: &Path) -> Result<bool, DiskError> {
+        is_store(&OsStorage::new(), &Layout::new(root.to_owned()))
     }
 
     /// Opens a store on another storage.

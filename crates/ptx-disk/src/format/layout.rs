@@ -45,6 +45,11 @@ impl Layout {
         Some(EntryKey::from_bytes(kind, bytes))
     }
 
+    /// The directory of all entries.
+    pub(crate) fn all_entries(&self) -> PathBuf {
+        self.root.join("entries-1")
+    }
+
     /// The directory of entries with this first byte.
     pub(crate) fn entries(&self, first_byte: u8) -> PathBuf {
         self.root.join(format!("entries-1/{first_byte:02x}"))

@@ -7,7 +7,7 @@ use crate::DiskError;
 use crate::error::OnPath as _;
 use crate::format::layout::Layout;
 use crate::storage::create_with_parents;
-use crate::storage::{FileKind, Storage, StorageFile, is_gone, write_full};
+use crate::storage::{FileKind, Storage, StorageFile, is_gone, read_full, write_full};
 use crate::upkeep::quarantine::quarantine;
 
 /// The first line is the signature that backup programs look for.
@@ -55,6 +55,29 @@ pub(crate) fn prepare_root(
         }
         Err(error) => Err(error).on("read the metadata of", root),
     }
+}
+
+/// Returns true if the directory has entries, or the tag that a store leaves in it.
+///
+/// # Errors
+///
+/// If the file system does not say.
+pub(crate) fn is_store(storage: &dyn Storage, layout: &Layout) -> Result<bool, DiskError> {
+    let (entries, tag) = (layout.all_entries(), layout.tag());
+    match storage.metadata(&entries) {
+        Ok(metadata) if metadata.kind == FileKind::Directory => return Ok(true),
+        Err(error) if !is_gone(&error) => return Err(error).on("read the metadata of", &entries),
+        _ => {}
+    }
+    match storage.metadata(&tag) {
+        Ok(metadata) if metadata.kind == FileKind::File => {}
+        Err(error) if !is_gone(&error) => return Err(error).on("read the metadata of", &tag),
+        _ => return Ok(false),
+    }
+    // Other programs leave such a tag too, with another second line.
+    let file = storage.open_file(&tag).on("open", &tag)?;
+    let mut bytes = [0; TAG.len()];
+    Ok(read_full(&*file, &mut bytes, 0).on("read", &tag)? == TAG.len() && bytes == *TAG)
 }
 
 /// Opens one of the store's own files for reading and writing, and creates it if it is missing.
