@@ -8,15 +8,17 @@ use anyhow::Context as _;
 use ptx_disk::DiskStore;
 use ptx_key::{KeyTrace, PtxKey};
 
+use crate::keys::KeyDigits;
 use crate::store;
 
 pub(crate) fn run(
     out: &mut dyn Write,
-    present: PtxKey,
-    asked: PtxKey,
+    present: &KeyDigits,
+    asked: &KeyDigits,
     directory: Option<&Path>,
 ) -> anyhow::Result<()> {
     let store = store::open(directory)?;
+    let (present, asked) = (present.ptx(&store)?, asked.ptx(&store)?);
     let differences = trace(&store, present)?.differences(&*trace(&store, asked)?);
     if differences.is_empty() {
         writeln!(out, "the same key")?;

@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use ptx_key::{Digest, PtxKey, Target};
+use ptx_key::Target;
 
+use keys::KeyDigits;
 use output::Output;
 
 mod demo;
@@ -22,6 +23,7 @@ mod explain;
 mod format;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod keys;
 mod maintenance;
 mod output;
 mod programs;
@@ -56,8 +58,8 @@ enum Command {
     Demo(demo::Demo),
     /// Prints a stored text or cubin.
     Show {
-        /// The key, in 64 hexadecimal digits.
-        key: Digest,
+        /// The key, or its first digits: 4 or more that no other key starts with.
+        key: KeyDigits,
         #[command(flatten)]
         at: At,
         /// Prints the payload alone, for `ptxas`, `cuobjdump` and editors, without its
@@ -122,10 +124,10 @@ enum Command {
     /// Prints in which fields two stored keys differ: why the second missed where the first was
     /// present.
     Explain {
-        /// The key that was present.
-        present: PtxKey,
-        /// The key that was asked for.
-        asked: PtxKey,
+        /// The key that was present, or its first digits.
+        present: KeyDigits,
+        /// The key that was asked for, or its first digits.
+        asked: KeyDigits,
         #[command(flatten)]
         at: At,
     },
@@ -163,7 +165,7 @@ fn main() -> ExitCode {
 fn run(command: &Command, out: &mut Output) -> anyhow::Result<()> {
     match command {
         Command::Demo(demo) => demo::run(out, demo),
-        Command::Show { key, at, text } => show::run(out, *key, at.directory(), *text),
+        Command::Show { key, at, text } => show::run(out, key, at.directory(), *text),
         Command::Trim { level, keep_compression, at } => {
             maintenance::trim(out, (!keep_compression).then_some(*level), at.directory())
         }
@@ -179,7 +181,7 @@ fn run(command: &Command, out: &mut Output) -> anyhow::Result<()> {
         Command::Warm { assembly, at } => warm::run(out, assembly, at.directory()),
         Command::Import { bundle, at } => transfer::import(out, bundle, at.directory()),
         Command::Explain { present, asked, at } => {
-            explain::run(out, *present, *asked, at.directory())
+            explain::run(out, present, asked, at.directory())
         }
     }
 }

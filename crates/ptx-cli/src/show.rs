@@ -7,15 +7,17 @@ use anyhow::bail;
 use ptx_key::{Digest, ModuleKey, PtxKey};
 use ptx_store::{Artifact, Attributes, Kind, Payload};
 
+use crate::keys::KeyDigits;
 use crate::{format, store};
 
 pub(crate) fn run(
     out: &mut dyn Write,
-    key: Digest,
+    key: &KeyDigits,
     directory: Option<&Path>,
     payload_alone: bool,
 ) -> anyhow::Result<()> {
     let store = store::open(directory)?;
+    let key = key.any(&store)?;
     let bytes = *key.as_bytes();
     // The digits of a key do not say what it names.
     if let Some(text) = store::load(&store, &PtxKey::from_bytes(bytes))? {
