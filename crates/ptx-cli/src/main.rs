@@ -19,6 +19,7 @@ use keys::KeyDigits;
 use output::Output;
 
 mod demo;
+mod destination;
 mod explain;
 mod format;
 #[cfg(feature = "cuda")]
@@ -90,8 +91,13 @@ enum Command {
     },
     /// Writes all entries into a bundle, one file that is read in place or imported elsewhere.
     Export {
-        /// The bundle to write; with `--text` a directory.
+        /// The bundle to write; with `--text` a directory. A fifo, a device, or `-` for standard
+        /// output gets a stream.
         to: PathBuf,
+        /// Replaces any regular file. Without it only a bundle is replaced, and with `--text` a
+        /// file of the same content.
+        #[arg(long)]
+        force: bool,
         /// The bundle's name, which imported entries remember as their origin.
         #[arg(long, default_value = "export", conflicts_with = "text")]
         name: String,
@@ -116,7 +122,7 @@ enum Command {
     },
     /// Copies the entries of a bundle into the store. Entries that are present stay.
     Import {
-        /// The bundle.
+        /// The bundle, or `-` for standard input.
         bundle: PathBuf,
         #[command(flatten)]
         at: At,
@@ -172,11 +178,11 @@ fn run(command: &Command, out: &mut Output) -> anyhow::Result<()> {
         Command::Verify { bundle, at } => {
             maintenance::verify(out, bundle.as_deref(), at.directory())
         }
-        Command::Export { to, text: true, at, .. } => {
-            transfer::export_text(out, to, at.directory())
+        Command::Export { to, text: true, force, at, .. } => {
+            transfer::export_text(out, to, *force, at.directory())
         }
-        Command::Export { to, name, architectures, at, .. } => {
-            transfer::export(out, to, name, architectures, at.directory())
+        Command::Export { to, name, architectures, force, at, .. } => {
+            transfer::export(out, to, *force, name, architectures, at.directory())
         }
         Command::Warm { assembly, at } => warm::run(out, assembly, at.directory()),
         Command::Import { bundle, at } => transfer::import(out, bundle, at.directory()),

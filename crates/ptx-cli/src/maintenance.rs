@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::ensure;
-use ptx_disk::{Bundle, Compression};
+use ptx_disk::Compression;
 
-use crate::{format, store};
+use crate::{format, store, transfer};
 
 /// Removes what exceeds the budget, and leftovers. Compresses the rest at `level`.
 pub(crate) fn trim(
@@ -33,7 +33,7 @@ pub(crate) fn verify(
     directory: Option<&Path>,
 ) -> anyhow::Result<()> {
     let verified = match bundle {
-        Some(bundle) => Bundle::open(bundle)?.verify(),
+        Some(bundle) => transfer::open_bundle(bundle)?.verify(),
         None => store::open(directory)?.verify()?,
     };
     writeln!(out, "{} entries are whole", verified.whole)?;

@@ -22,7 +22,7 @@ pub use faulty::{FaultyStorage, Operation};
 #[cfg(any(test, feature = "testing"))]
 pub use memory::{MemoryStorage, Survival};
 pub use os::OsStorage;
-pub(crate) use os::is_medium_error;
+pub(crate) use os::{is_medium_error, storage_file};
 
 /// Files and directories by path. A path means the same in every call.
 ///

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ptx_key::DIGEST_BYTES;
 use ptx_store::{Artifact, ArtifactKey, EntryKey};
 
-use super::index::{FIXED, Index, LINE, MOST_ENTRIES, order};
+use super::index::{FIXED, Index, LINE, MAGIC, MOST_ENTRIES, order};
 use crate::error::OnPath as _;
 use crate::format::{LONGEST_HEADER, LONGEST_NAME, LONGEST_PAYLOAD, Unreadable};
 use crate::read::entry_file::EntryFile;
@@ -64,6 +64,11 @@ impl Bundle {
         });
         let entries = placed.collect();
         Ok(Self { file, path: path.to_owned(), name, entries })
+    }
+
+    /// Returns true if a file that starts with `bytes` was written as a bundle, whole or not.
+    pub fn is_start(bytes: &[u8]) -> bool {
+        bytes.starts_with(&MAGIC)
     }
 
     /// The bundle's name.

@@ -1,5 +1,6 @@
 //! How do entries get into a bundle, and out of it into a store?
 
+use std::fs::File;
 use std::path::Path;
 
 use ptx_store::{Attributes, EntryKey};
@@ -11,7 +12,7 @@ use crate::format::Header;
 use crate::format::layout::new_name;
 use crate::publish::publisher::Outcome;
 use crate::read::entry_file::{EntryFile, Found};
-use crate::storage::{StorageFile, write_full};
+use crate::storage::{StorageFile, storage_file, write_full};
 use crate::store::{DiskStore, Open};
 use crate::{Bundle, DiskError};
 
@@ -45,25 +46,17 @@ impl DiskStore {
         name: &str,
         chosen: impl Fn(&EntryKey) -> bool,
     ) -> Result<u64, DiskError> {
-        let bad_name = || {
-            let expected = "give a name of at most 255 bytes and at most 4,194,304 entries";
-            DiskError::BadSetting { name: "bundle name", value: name.to_owned(), expected }
-        };
-        let Some(open) = &self.open else {
-            return Err(DiskError::NotWritable);
-        };
+        let open = self.open.as_ref().ok_or(DiskError::NotWritable)?;
         let storage = &*open.storage;
         let directory = path.parent().unwrap_or(path);
         let temporary = directory.join(format!(".{}", new_name(std::process::id())));
         let file = storage.create_file(&temporary).on("create", &temporary)?;
-        let written = self.write_bundle(open, &*file, name, chosen);
-        let outcome = written.on("write", &temporary).and_then(|index| {
-            let index = index.ok_or_else(bad_name)?;
-            file.sync(true).on("sync", &temporary)?;
+        let written = self.write_bundle(open, &*file, &temporary, name, chosen);
+        let outcome = written.and_then(|entries| {
             storage.rename(&temporary, path).on("write", path)?;
             // The directory is the caller's, and the bundle is whole without this.
             let _ = storage.sync_directory(directory);
-            Ok(index.entries.len() as u64)
+            Ok(entries)
         });
         if outcome.is_err() {
             // If it cannot be removed it stays, under a random name.
@@ -72,30 +65,54 @@ impl DiskStore {
         outcome
     }
 
+    /// Writes such a bundle into an empty file, for a caller who chooses its permissions and what
+    /// it replaces. Errors name the file `path`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`export`](Self::export). Then the file holds no bundle.
+    pub fn export_to(
+        &self,
+        file: File,
+        path: &Path,
+        name: &str,
+        chosen: impl Fn(&EntryKey) -> bool,
+    ) -> Result<u64, DiskError> {
+        let open = self.open.as_ref().ok_or(DiskError::NotWritable)?;
+        self.write_bundle(open, &*storage_file(file), path, name, chosen)
+    }
+
+    /// Writes a bundle and syncs it. Returns the number of its entries.
     fn write_bundle(
         &self,
         open: &Open,
         file: &dyn StorageFile,
+        path: &Path,
         name: &str,
         chosen: impl Fn(&EntryKey) -> bool,
-    ) -> std::io::Result<Option<Index>> {
+    ) -> Result<u64, DiskError> {
         let mut index = Index { name: name.to_owned(), entries: Vec::new() };
         let mut offset = (FIXED + name.len()) as u64;
-        for key in self.keys().map_err(std::io::Error::other)? {
+        for key in self.keys()? {
             if !chosen(&key) {
                 continue;
             }
             // Skips entries that are damaged or gone by now.
             let Ok(Found::Whole(stored, _)) = self.read_stored(open, &key) else { continue };
-            write_full(file, stored.bytes(), offset)?;
+            write_full(file, stored.bytes(), offset).on("write", path)?;
             let length = stored.bytes().len() as u64;
             index.entries.push((key, length));
             offset = offset.saturating_add(length);
         }
-        let Some((head, tail)) = index.to_bytes() else { return Ok(None) };
-        write_full(file, &tail, offset)?;
-        write_full(file, &head, 0)?;
-        Ok(Some(index))
+        let (head, tail) = index.to_bytes().ok_or_else(|| DiskError::BadSetting {
+            name: "bundle name",
+            value: name.to_owned(),
+            expected: "give a name of at most 255 bytes and at most 4,194,304 entries",
+        })?;
+        write_full(file, &tail, offset).on("write", path)?;
+        write_full(file, &head, 0).on("write", path)?;
+        file.sync(true).on("sync", path)?;
+        Ok(index.entries.len() as u64)
     }
 
     /// Copies the entries of a bundle into the store, with the bundle's name as their origin. An

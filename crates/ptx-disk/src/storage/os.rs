@@ -61,7 +61,12 @@ impl OsStorage {
 }
 
 fn opened(file: io::Result<File>) -> io::Result<Box<dyn StorageFile>> {
-    Ok(Box::new(OsFile { file: file?, locked: AtomicBool::new(false) }))
+    file.map(storage_file)
+}
+
+/// A file that the caller opened.
+pub(crate) fn storage_file(file: File) -> Box<dyn StorageFile> {
+    Box::new(OsFile { file, locked: AtomicBool::new(false) })
 }
 
 impl Storage for OsStorage {
