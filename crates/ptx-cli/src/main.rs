@@ -1,7 +1,9 @@
 //! Which commands does the binary `ptx` have? It runs the demo, and it shows, trims, verifies, warms,
 //! exports, imports and explains the entries of a store.
 //!
-//! `ptx --help` lists the exit codes.
+//! Exits with 0 on success, 1 on failure, 2 if the arguments are wrong, 3 if there is no store at the
+//! path or it is off, and 141 if the reader of standard output left early, as a shell says of a
+//! command that `SIGPIPE` ended. `ptx --help` says so too.
 //!
 //! `clap` reads the arguments, `anyhow` adds context to errors, `tempfile` holds the demo's store,
 //! `indicatif` draws progress bars, and `bytesize` prints sizes.

@@ -101,6 +101,16 @@ fn a_link_to_nothing_or_to_a_fifo_is_no_store_and_a_link_to_a_store_is_one() {
 }
 
 #[test]
+fn help_lists_the_exit_codes() {
+    let help = Command::new(env!("CARGO_BIN_EXE_ptx")).arg("--help").output().unwrap();
+    let help = String::from_utf8_lossy(&help.stdout).into_owned();
+    let (_, codes) = help.split_once("Exit codes:").unwrap();
+    let listed: Vec<&str> =
+        codes.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(listed, ["0", "1", "2", "3", "141"]);
+}
+
+#[test]
 fn a_store_that_is_off_is_said_to_be_off() {
     let directory = tempfile::tempdir().unwrap();
     let store = directory.path().join("store");

@@ -1,18 +1,21 @@
 //! How do entries get into a bundle, and out of it into a store?
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use ptx_store::{Attributes, EntryKey};
 
-use super::index::{FIXED, Index};
+use super::index::{FIXED, Index, MAGIC};
 use super::reader::Missing;
 use crate::error::OnPath as _;
 use crate::format::Header;
 use crate::format::layout::new_name;
 use crate::publish::publisher::Outcome;
 use crate::read::entry_file::{EntryFile, Found};
-use crate::storage::{StorageFile, storage_file, write_full};
+use crate::storage::{
+    FileKind, Storage, StorageFile, is_gone, read_full, storage_file, write_full,
+};
 use crate::store::{DiskStore, Open};
 use crate::{Bundle, DiskError};
 
@@ -32,14 +35,14 @@ pub struct Imported {
 }
 
 impl DiskStore {
-    /// Writes the entries that `chosen` picks into a bundle at `path`, replacing a file there.
+    /// Writes the entries that `chosen` picks into a bundle at `path`, replacing a bundle there.
     /// Returns their number. The same entries under the same name always give the same bytes.
     ///
     /// # Errors
     ///
     /// [`DiskError::NotWritable`] if the store is off, [`DiskError::BadSetting`] for a name of more
-    /// than 255 bytes, and [`DiskError::Storage`] if the bundle cannot be written. Then nothing is
-    /// left of it.
+    /// than 255 bytes, and [`DiskError::Storage`] if the bundle cannot be written or something else
+    /// is at `path`, which stays. Then nothing is left of the bundle.
     pub fn export(
         &self,
         path: &Path,
@@ -48,6 +51,7 @@ impl DiskStore {
     ) -> Result<u64, DiskError> {
         let open = self.open.as_ref().ok_or(DiskError::NotWritable)?;
         let storage = &*open.storage;
+        refuse_to_replace(storage, path)?;
         let directory = path.parent().unwrap_or(path);
         let temporary = directory.join(format!(".{}", new_name(std::process::id())));
         let file = storage.create_file(&temporary).on("create", &temporary)?;
@@ -142,6 +146,26 @@ impl DiskStore {
         }
         Ok(imported)
     }
+}
+
+/// Fails if there is anything but a bundle at `path`.
+fn refuse_to_replace(storage: &dyn Storage, path: &Path) -> Result<(), DiskError> {
+    let is_bundle = match storage.metadata(path) {
+        Ok(found) if found.kind == FileKind::File => {
+            let mut start = [0; MAGIC.len()];
+            let file = storage.open_file(path).on("open", path)?;
+            read_full(&*file, &mut start, 0).on("read", path)?;
+            Bundle::is_start(&start)
+        }
+        Ok(_) => false,
+        Err(error) if is_gone(&error) => true,
+        Err(error) => return Err(error).on("read the metadata of", path),
+    };
+    if is_bundle {
+        return Ok(());
+    }
+    let cause = "it is not a bundle, so it stays: name another path";
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, cause)).on("replace", path)
 }
 
 /// The file of an imported entry. Returns `None` if its header has no room for the origin.

@@ -364,3 +364,31 @@ fn an_export_that_fails_leaves_nothing() {
     let left: Vec<_> = fs::read_dir(directory.path()).unwrap().collect();
     assert_eq!(left.len(), 1, "{left:?}");
 }
+
+#[test]
+fn an_export_replaces_only_a_bundle() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let store = filled(&at("store"), 0..3);
+    let export = |name: &str| store.export(&at(name), "app", |_| true);
+    assert!(!DiskStore::exists(&at("none")).unwrap() && DiskStore::exists(&at("store")).unwrap());
+    for content in [b"mine".as_slice(), b"", b"\x89PTB\r\n\x1a"] {
+        std::fs::write(at("file"), content).unwrap();
+        let error = export("file").unwrap_err();
+        assert!(matches!(error, DiskError::Storage { operation: "replace", .. }), "{error}");
+        assert_eq!(std::fs::read(at("file")).unwrap(), content);
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
+        assert!(export("link").is_err());
+        assert_eq!(std::fs::read_link(at("link")).unwrap(), at("file"));
+    }
+    assert_eq!(export("bundle").unwrap(), 3);
+    assert_eq!(export("bundle").unwrap(), 3);
+
+    // The caller chose this file.
+    let file = std::fs::File::create(at("file")).unwrap();
+    assert_eq!(store.export_to(file, &at("file"), "app", |_| true).unwrap(), 3);
+    assert_eq!(std::fs::read(at("file")).unwrap(), std::fs::read(at("bundle")).unwrap());
+}
