@@ -10,7 +10,5 @@ mod waits;
 pub(crate) use failures::Failures;
 pub use failures::{FailureMemory, IsDeterministic};
 pub(crate) use flights::Flights;
-#[cfg(all(test, loom))]
-pub(crate) use flights::{Ending, Flight, Joined};
 pub use lead::{Entered, Lead, TaskLead};
 pub(crate) use waits::Computation;

@@ -97,8 +97,6 @@ mod counters;
 mod error;
 mod flight;
 mod listener;
-#[cfg(all(test, loom))]
-mod loom_models;
 mod policy;
 mod ptx;
 mod served;

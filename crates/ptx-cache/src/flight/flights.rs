@@ -250,3 +250,6 @@ where
         waking.wake_all();
     }
 }
+
+#[cfg(all(test, loom))]
+mod tests;

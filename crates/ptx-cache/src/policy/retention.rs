@@ -166,6 +166,5 @@ fn worth(candidate: &Candidate, unknown_gap: f64) -> f64 {
     returns * cost / (expected_wait(candidate, unknown_gap) + 1.0)
 }
 
-#[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(all(test, not(loom)))]
 mod tests;

@@ -298,6 +298,5 @@ fn beside(budget: Size, newcomer: Option<&Newcomer>) -> Size {
     budget.saturating_sub(newcomer.map_or(Size::default(), |newcomer| newcomer.adds))
 }
 
-#[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(all(test, not(loom)))]
 mod tests;

@@ -83,6 +83,5 @@ impl PtxCache {
     }
 }
 
-#[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(all(test, not(loom)))]
 mod tests;

@@ -227,3 +227,6 @@ impl<K: 'static, V: 'static> Drop for Shard<K, V> {
         unsafe { table.free() };
     }
 }
+
+#[cfg(all(test, loom))]
+mod tests;

@@ -79,14 +79,5 @@ pub(crate) struct About {
     pub(crate) born_seconds: u32,
 }
 
-#[cfg(test)]
-#[cfg(not(loom))]
-mod tests {
-    use super::*;
-    use std::sync::Arc;
-
-    #[test]
-    fn an_entry_of_the_ptx_cache_fills_one_cache_line() {
-        assert_eq!(size_of::<Slot<ptx_key::PtxKey, Arc<str>>>(), 64);
-    }
-}
+#[cfg(all(test, not(loom)))]
+mod tests;
