@@ -54,14 +54,10 @@ pub(crate) fn countable(budget: Size) -> Size {
 /// **Exact.** Each entry adds one and its weight when it is reserved and takes off the same when
 /// it is released, each once: so at every quiescent point the counts are the sums over the
 /// resident entries, and they never exceed the budget that the last reservation was made under.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Accounting(AtomicU64);
 
 impl Accounting {
-    pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(0))
-    }
-
     pub(crate) fn resident(&self) -> Size {
         unpack(self.0.load(Ordering::Relaxed))
     }

@@ -94,7 +94,7 @@ where
             failures: Failures::new(hasher.clone()),
             hasher,
             config: ArcSwap::from_pointee(config),
-            accounting: CachePadded::new(Accounting::new()),
+            accounting: CachePadded::default(),
             clock: Clock::start(),
             victims: Mutex::new(VictimQueue::default()),
             ghosts: Ghosts::default(),
@@ -303,5 +303,6 @@ where
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

@@ -103,25 +103,14 @@ fn add(count: &AtomicU64, more: u64) -> u64 {
 }
 
 /// A count of events that are rare beside lookups.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
-
-impl Default for Count {
-    fn default() -> Self {
-        Self(AtomicU64::new(0))
-    }
-}
 
 impl Count {
     /// Saturates.
     pub(crate) fn add(&self, more: u64) {
         let grown = |count: u64| Some(count.saturating_add(more));
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown);
-    }
-
-    /// Adds a time in nanoseconds. Saturates.
-    pub(crate) fn add_time(&self, time: Duration) {
-        self.add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     }
 
     /// Takes back one that was added.
@@ -200,5 +189,6 @@ impl Counts {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

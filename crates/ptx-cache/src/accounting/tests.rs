@@ -7,7 +7,7 @@ mod properties {
 
     #[test]
     fn the_largest_counts_fit_beside_each_other() {
-        let accounting = Accounting::new();
+        let accounting = Accounting::default();
         assert!(accounting.reserve(COUNTABLE.bytes, Size::UNBOUNDED));
         assert!(!accounting.reserve(1, Size::UNBOUNDED));
         assert!(accounting.reserve(0, Size::UNBOUNDED));
@@ -26,7 +26,7 @@ mod properties {
             entries in 0_u64..10,
             bytes in 0_u64..200,
         ) {
-            let accounting = Accounting::new();
+            let accounting = Accounting::default();
             let budget = Size { entries, bytes };
             let mut held: Vec<u64> = Vec::new();
             for (weight, release) in steps {
@@ -63,7 +63,7 @@ mod models {
     #[test]
     fn two_reservations_at_once_keep_to_the_budget() {
         model(3, || {
-            let accounting = Arc::new(Accounting::new());
+            let accounting = Arc::new(Accounting::default());
             let reserve = |accounting: &Accounting| {
                 usize::from(accounting.reserve(6, Size { entries: 2, bytes: 10 }))
             };
@@ -81,7 +81,7 @@ mod models {
     #[test]
     fn reservations_and_releases_at_once_leave_nothing() {
         model(3, || {
-            let accounting = Arc::new(Accounting::new());
+            let accounting = Arc::new(Accounting::default());
             let pass = |accounting: &Accounting, weight: u64| {
                 assert!(accounting.reserve(weight, Size::UNBOUNDED));
                 accounting.release(weight);

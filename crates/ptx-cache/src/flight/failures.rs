@@ -182,5 +182,6 @@ fn may_pass(error: &(dyn Error + 'static)) -> bool {
     false
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

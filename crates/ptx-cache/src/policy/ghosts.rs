@@ -47,5 +47,6 @@ fn place(hash: u64) -> usize {
     hash as usize & (SLOTS - 1)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

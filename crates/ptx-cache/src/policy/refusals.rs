@@ -64,5 +64,6 @@ impl<I> Refusals<I> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

@@ -166,5 +166,6 @@ fn worth(candidate: &Candidate, unknown_gap: f64) -> f64 {
     returns * cost / (expected_wait(candidate, unknown_gap) + 1.0)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

@@ -298,5 +298,6 @@ fn beside(budget: Size, newcomer: Option<&Newcomer>) -> Size {
     budget.saturating_sub(newcomer.map_or(Size::default(), |newcomer| newcomer.adds))
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

@@ -152,5 +152,6 @@ const fn step_bits(code: u32) -> u32 {
     (code >> 2).saturating_sub(1)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

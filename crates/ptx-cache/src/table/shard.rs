@@ -228,5 +228,6 @@ impl<K: 'static, V: 'static> Drop for Shard<K, V> {
     }
 }
 
-#[cfg(all(test, loom))]
+#[cfg(test)]
+#[cfg(loom)]
 mod tests;

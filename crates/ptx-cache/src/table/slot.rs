@@ -79,5 +79,6 @@ pub(crate) struct About {
     pub(crate) born_seconds: u32,
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

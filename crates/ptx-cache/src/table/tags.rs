@@ -72,5 +72,6 @@ pub(crate) const fn with_tag(word: u64, position: usize, tag: u8) -> u64 {
     (word & !(0xff << shift)) | ((tag as u64) << shift)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
