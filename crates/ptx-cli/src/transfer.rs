@@ -22,7 +22,7 @@ pub(crate) fn export(
     let to = std::path::absolute(to).context("cannot make the bundle's path absolute")?;
     let store = store::open(directory)?;
     let wanted: Vec<String> =
-        architectures.iter().map(|target| format!("sm_{}", target.number())).collect();
+        architectures.iter().map(|target| format!("sm_{}", target.number)).collect();
     let is_wanted = |key: &EntryKey| {
         let EntryKey::Cubin(key) = key else { return true };
         wanted.is_empty() || architecture(&store, key).is_some_and(|its| wanted.contains(&its))

@@ -1,7 +1,8 @@
 //! What is known of an artifact beside its bytes.
 
-use std::collections::{BTreeMap, btree_map};
+use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 use std::time::{Duration, SystemTime};
 
 /// Named values beside a payload, sorted by name.
@@ -136,33 +137,18 @@ impl Attributes {
         self.set(CREATED, nanoseconds.to_le_bytes());
     }
 
-    /// Iterates over all values, by name.
-    pub fn iter(&self) -> btree_map::Iter<'_, String, Vec<u8>> {
-        self.0.iter()
-    }
-
-    /// The number of values.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Returns true if there are no values.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The bytes of all names and values.
     pub fn bytes(&self) -> u64 {
         self.0.iter().map(|(name, value)| (name.len() + value.len()) as u64).sum()
     }
 }
 
-impl<'a> IntoIterator for &'a Attributes {
-    type Item = (&'a String, &'a Vec<u8>);
-    type IntoIter = btree_map::Iter<'a, String, Vec<u8>>;
+/// Read access to all values, by name.
+impl Deref for Attributes {
+    type Target = BTreeMap<String, Vec<u8>>;
 
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }
 

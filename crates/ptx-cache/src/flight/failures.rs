@@ -52,8 +52,7 @@ pub struct FailureMemory {
     pub is_deterministic: Arc<IsDeterministic>,
 }
 
-/// Tells failures that are sure to happen again from others.
-pub type IsDeterministic = dyn Fn(&(dyn Error + Send + Sync + 'static)) -> bool + Send + Sync;
+type IsDeterministic = dyn Fn(&(dyn Error + Send + Sync + 'static)) -> bool + Send + Sync;
 
 impl fmt::Debug for FailureMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -88,11 +88,6 @@ impl PtxCache {
         Self { memory: self.memory.with_listener(listener), ..self }
     }
 
-    /// Changes the settings of memory. A smaller budget is met before this returns.
-    pub fn reconfigure(&self, config: Config) {
-        self.memory.reconfigure(config);
-    }
-
     /// Changes what is written to the tiers from now on.
     pub fn set_tier_policy(&self, policy: impl Into<TierPolicy>) {
         self.tiers.set_policy(policy.into());
@@ -110,11 +105,6 @@ impl PtxCache {
     /// An artifact of unknown cost is evicted first.
     pub fn insert(&self, key: &PtxKey, artifact: impl Into<PtxArtifact>) -> bool {
         self.memory.insert(*key, Computed::artifact(artifact.into(), false))
-    }
-
-    /// Removes the artifact of `key` from memory. Tiers keep theirs: see [`purge`](Self::purge).
-    pub fn remove(&self, key: &PtxKey) -> Option<Arc<PtxArtifact>> {
-        self.memory.remove(key)
     }
 
     /// Removes `key` from every tier and from memory, for a text that turned out to be wrong.
@@ -140,7 +130,7 @@ impl PtxCache {
         *lock(&self.counts) = PtxSnapshot::default();
     }
 
-    /// The cache in memory, for pinned look-ups, listing and settings.
+    /// The cache in memory, for pinned look-ups, listing, settings, and removal from memory alone.
     pub fn memory(&self) -> &Cache<PtxKey, Arc<PtxArtifact>> {
         &self.memory
     }
