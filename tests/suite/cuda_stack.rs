@@ -20,7 +20,7 @@ use ptx_key::{
 pub(crate) fn configuration(target: &str, all_features: bool) -> Configuration {
     let target: Target = target.parse().unwrap();
     let has = |feature: &Feature| match feature {
-        Feature::Bf16 | Feature::AsyncCompute => all_features && target.number() >= 80,
+        Feature::Bf16 | Feature::AsyncCompute => all_features && target.number >= 80,
         Feature::F16 => true,
         _ => all_features,
     };

@@ -33,7 +33,7 @@ fn configuration(target: &str, features: FeatureFlags) -> Configuration {
 
 /// Every feature that the target has.
 fn features_of(target: &str) -> Vec<Feature> {
-    let number = target.parse::<Target>().unwrap().number();
+    let number = target.parse::<Target>().unwrap().number;
     let has = |feature: &Feature| match feature {
         Feature::Bf16 | Feature::AsyncCompute => number >= 80,
         _ => true,

@@ -232,7 +232,7 @@ fn soundness_a_key_is_the_same_when_computed_again() {
             let keys = KeyBuilder::new(&asked).unwrap();
             let trace = keys.trace(&kernel);
             prop_assert_eq!(trace.key(), keys.key(&rebuilt(&kernel)));
-            prop_assert_eq!(keys.key(*trace.program()), trace.key());
+            prop_assert_eq!(keys.key(trace.program), trace.key());
             Ok(())
         },
     );

@@ -50,7 +50,7 @@ fn one_field(
 #[test]
 fn soundness_target_plus_one() {
     one_field("target", true, |it| {
-        let next = Target::new(it.target.number() + 1, it.target.variant());
+        let next = Target { number: it.target.number + 1, ..it.target };
         it.target = next;
         true
     });
@@ -247,7 +247,7 @@ fn soundness_runtime_storage_resize() {
             parts.buffers[0].count = Some(parts.buffers[0].count.unwrap_or(0) + 1);
         });
         let (one, two) = (trace(&kernel, &asked), trace(&resized, &asked));
-        prop_assert_eq!(one.program().normalized, two.program().normalized);
+        prop_assert_eq!(one.program.normalized, two.program.normalized);
         prop_assert_eq!(named(&one, &two), ["program/exact"]);
         prop_assert_ne!(one.key(), two.key());
         texts.set(texts.get() + u32::from(lower(&kernel, &asked) != lower(&resized, &asked)));

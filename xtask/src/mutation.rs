@@ -163,12 +163,12 @@ fn loom_models(copy: &Shell) -> Result<Vec<String>> {
         let test = cmd!(copy, "cargo test --package ptx-cache --release --lib {rest...}");
         test.env("RUSTFLAGS", "--cfg loom --cfg crossbeam_loom -Awarnings").quiet()
     };
-    let listed = models(&["loom_models", "--", "--list"]).ignore_stderr().read()?;
+    let listed = models(&["--", "--list"]).ignore_stderr().read()?;
     let mut failed = Vec::new();
     for model in listed.lines().filter_map(|line| line.strip_suffix(": test")) {
         let run = models(&[model, "--", "--exact"]).ignore_status().output()?;
         if !run.status.success() {
-            failed.push(model.trim_start_matches("loom_models::").to_owned());
+            failed.push(model.to_owned());
         }
     }
     Ok(failed)

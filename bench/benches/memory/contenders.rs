@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_cache::{Cache, Computed, Config, Size};
-use ptx_key::{BuildKeyHasher, PtxKey};
+use ptx_key::{KeyHasher, PtxKey};
 
 /// A cache that the bench measures. A hit returns the text's first byte: that reads the text, and
 /// the time includes the drop of a clone.
@@ -121,11 +121,11 @@ impl Contender for Usual {
     }
 }
 
-pub(crate) struct Moka(pub(crate) moka::sync::Cache<PtxKey, Arc<str>, BuildKeyHasher>);
+pub(crate) struct Moka(pub(crate) moka::sync::Cache<PtxKey, Arc<str>, KeyHasher>);
 
 pub(crate) fn moka(capacity: usize) -> Moka {
     let builder = moka::sync::Cache::builder().max_capacity(capacity as u64);
-    Moka(builder.build_with_hasher(BuildKeyHasher))
+    Moka(builder.build_with_hasher(KeyHasher::default()))
 }
 
 impl Contender for Moka {
@@ -138,8 +138,7 @@ impl Contender for Moka {
     }
 }
 
-type QuickInner =
-    quick_cache::sync::Cache<PtxKey, Arc<str>, quick_cache::UnitWeighter, BuildKeyHasher>;
+type QuickInner = quick_cache::sync::Cache<PtxKey, Arc<str>, quick_cache::UnitWeighter, KeyHasher>;
 
 pub(crate) struct Quick(pub(crate) QuickInner);
 
@@ -148,7 +147,7 @@ pub(crate) fn quick(capacity: usize) -> Quick {
         capacity,
         capacity as u64,
         quick_cache::UnitWeighter,
-        BuildKeyHasher,
+        KeyHasher::default(),
         quick_cache::sync::DefaultLifecycle::default(),
     ))
 }
@@ -164,7 +163,7 @@ impl Contender for Quick {
 }
 
 /// Unbounded: a map, not a cache.
-pub(crate) struct Papaya(pub(crate) papaya::HashMap<PtxKey, Arc<str>, BuildKeyHasher>);
+pub(crate) struct Papaya(pub(crate) papaya::HashMap<PtxKey, Arc<str>, KeyHasher>);
 
 impl Contender for Papaya {
     fn hit(&self, key: &PtxKey) -> Option<u8> {
@@ -177,7 +176,7 @@ impl Contender for Papaya {
 }
 
 /// Unbounded: a map, not a cache.
-pub(crate) struct Scc(pub(crate) scc::HashIndex<PtxKey, Arc<str>, BuildKeyHasher>);
+pub(crate) struct Scc(pub(crate) scc::HashIndex<PtxKey, Arc<str>, KeyHasher>);
 
 impl Contender for Scc {
     fn hit(&self, key: &PtxKey) -> Option<u8> {
@@ -194,7 +193,7 @@ impl Contender for Scc {
 }
 
 /// The floor, without a clone.
-pub(crate) struct FloorBorrowed(pub(crate) HashMap<PtxKey, Arc<str>, BuildKeyHasher>);
+pub(crate) struct FloorBorrowed(pub(crate) HashMap<PtxKey, Arc<str>, KeyHasher>);
 
 impl Contender for FloorBorrowed {
     fn hit(&self, key: &PtxKey) -> Option<u8> {
@@ -205,7 +204,7 @@ impl Contender for FloorBorrowed {
 }
 
 /// The floor: a read-only map without synchronisation, counters or bounds.
-pub(crate) struct Floor(pub(crate) HashMap<PtxKey, Arc<str>, BuildKeyHasher>);
+pub(crate) struct Floor(pub(crate) HashMap<PtxKey, Arc<str>, KeyHasher>);
 
 impl Contender for Floor {
     fn hit(&self, key: &PtxKey) -> Option<u8> {

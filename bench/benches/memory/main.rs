@@ -18,7 +18,7 @@ use std::thread;
 use std::time::Instant;
 
 use ptx_bench::{Cell, Report, in_turn};
-use ptx_key::{BuildKeyHasher, PtxKey};
+use ptx_key::{KeyHasher, PtxKey};
 
 use contenders::{
     Contender, Floor, FloorBorrowed, OursBorrowed, OursOwned, OursPinned, Papaya, Scc, Usual, moka,
@@ -215,8 +215,8 @@ fn bounded(capacity: usize) -> Vec<Named> {
 fn filled(workload: &Workload) -> Vec<Named> {
     // With twice the capacity no contender evicts.
     let mut all = bounded(workload.keys.len() * 2);
-    all.push(("papaya", Box::new(Papaya(papaya::HashMap::with_hasher(BuildKeyHasher)))));
-    all.push(("scc HashIndex", Box::new(Scc(scc::HashIndex::with_hasher(BuildKeyHasher)))));
+    all.push(("papaya", Box::new(Papaya(papaya::HashMap::with_hasher(KeyHasher::default())))));
+    all.push(("scc HashIndex", Box::new(Scc(scc::HashIndex::with_hasher(KeyHasher::default())))));
     let floor: HashMap<_, _, _> =
         workload.keys.iter().copied().zip(workload.texts.iter().cloned()).collect();
     all.push(("ours, pinned", Box::new(OursPinned(ours(workload.keys.len() * 2)))));

@@ -54,14 +54,10 @@ pub(crate) fn countable(budget: Size) -> Size {
 /// **Exact.** Each entry adds one and its weight when it is reserved and takes off the same when
 /// it is released, each once: so at every quiescent point the counts are the sums over the
 /// resident entries, and they never exceed the budget that the last reservation was made under.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Accounting(AtomicU64);
 
 impl Accounting {
-    pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(0))
-    }
-
     pub(crate) fn resident(&self) -> Size {
         unpack(self.0.load(Ordering::Relaxed))
     }
@@ -105,51 +101,4 @@ const fn unpack(packed: u64) -> Size {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn the_largest_counts_fit_beside_each_other() {
-        let accounting = Accounting::new();
-        assert!(accounting.reserve(COUNTABLE.bytes, Size::UNBOUNDED));
-        assert!(!accounting.reserve(1, Size::UNBOUNDED));
-        assert!(accounting.reserve(0, Size::UNBOUNDED));
-        let full = Size { entries: 2, bytes: COUNTABLE.bytes };
-        assert_eq!(accounting.resident(), full);
-        assert!(!accounting.reserve(u64::MAX, Size { entries: u64::MAX, bytes: u64::MAX }));
-        accounting.release(COUNTABLE.bytes);
-        accounting.release(0);
-        assert_eq!(accounting.resident(), Size::default());
-    }
-
-    proptest! {
-        #[test]
-        fn counts_are_the_sums_and_never_over_budget(
-            steps in prop::collection::vec((0_u64..50, any::<bool>()), 1..200),
-            entries in 0_u64..10,
-            bytes in 0_u64..200,
-        ) {
-            let accounting = Accounting::new();
-            let budget = Size { entries, bytes };
-            let mut held: Vec<u64> = Vec::new();
-            for (weight, release) in steps {
-                if release {
-                    if let Some(weight) = held.pop() {
-                        accounting.release(weight);
-                    }
-                } else {
-                    let fits = (held.len() as u64) < entries
-                        && held.iter().sum::<u64>() + weight <= bytes;
-                    prop_assert_eq!(accounting.reserve(weight, budget), fits);
-                    if fits {
-                        held.push(weight);
-                    }
-                }
-                let sums = Size { entries: held.len() as u64, bytes: held.iter().sum() };
-                prop_assert_eq!(accounting.resident(), sums);
-            }
-        }
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use crossbeam_epoch::pin;
 use crossbeam_utils::CachePadded;
-use ptx_key::BuildKeyHasher;
+use ptx_key::KeyHasher;
 
 use ptx_store::Size;
 
@@ -47,7 +47,7 @@ const MOST_ATTEMPTS: u32 = 64;
 /// assert!(cache.get(&key).is_some_and(|again| Arc::ptr_eq(&again, &computed)));
 /// # Ok::<(), ptx_cache::CacheError>(())
 /// ```
-pub struct Cache<K: 'static, V: 'static, S = BuildKeyHasher> {
+pub struct Cache<K: 'static, V: 'static, S = KeyHasher> {
     /// A power of two of them.
     pub(crate) shards: Box<[Shard<K, V>]>,
     pub(crate) flights: Box<[CachePadded<Flights<K, V, S>>]>,
@@ -73,7 +73,7 @@ where
 {
     /// An empty cache for keys that are digests, with shards for this machine's cores.
     pub fn new(config: Config) -> Self {
-        Self::with_hasher(config, BuildKeyHasher)
+        Self::with_hasher(config, KeyHasher::default())
     }
 }
 
@@ -94,7 +94,7 @@ where
             failures: Failures::new(hasher.clone()),
             hasher,
             config: ArcSwap::from_pointee(config),
-            accounting: CachePadded::new(Accounting::new()),
+            accounting: CachePadded::default(),
             clock: Clock::start(),
             victims: Mutex::new(VictimQueue::default()),
             ghosts: Ghosts::default(),

@@ -103,25 +103,14 @@ fn add(count: &AtomicU64, more: u64) -> u64 {
 }
 
 /// A count of events that are rare beside lookups.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
-
-impl Default for Count {
-    fn default() -> Self {
-        Self(AtomicU64::new(0))
-    }
-}
 
 impl Count {
     /// Saturates.
     pub(crate) fn add(&self, more: u64) {
         let grown = |count: u64| Some(count.saturating_add(more));
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown);
-    }
-
-    /// Adds a time in nanoseconds. Saturates.
-    pub(crate) fn add_time(&self, time: Duration) {
-        self.add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     }
 
     /// Takes back one that was added.
@@ -202,28 +191,4 @@ impl Counts {
 
 #[cfg(test)]
 #[cfg(not(loom))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_sum_over_threads_that_came_and_went_is_exact() {
-        let lookups = Lookups::default();
-        for _ in 0..8 {
-            std::thread::scope(|scope| {
-                for _ in 0..4 {
-                    scope.spawn(|| {
-                        for _ in 0..1000 {
-                            lookups.of_thread().hit(3);
-                            lookups.of_thread().missed();
-                        }
-                    });
-                }
-            });
-        }
-        let sums = Sums { hits: 32_000, misses: 32_000, saved_micros: 96_000 };
-        assert_eq!(lookups.sums(), sums);
-        lookups.clear();
-        lookups.of_thread().hit(3);
-        assert_eq!(lookups.sums(), Sums { hits: 1, misses: 0, saved_micros: 3 });
-    }
-}
+mod tests;

@@ -7,10 +7,8 @@ mod lead;
 mod lead_async;
 mod waits;
 
+pub use failures::FailureMemory;
 pub(crate) use failures::Failures;
-pub use failures::{FailureMemory, IsDeterministic};
 pub(crate) use flights::Flights;
-#[cfg(all(test, loom))]
-pub(crate) use flights::{Ending, Flight, Joined};
 pub use lead::{Entered, Lead, TaskLead};
 pub(crate) use waits::Computation;

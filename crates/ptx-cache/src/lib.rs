@@ -97,8 +97,6 @@ mod counters;
 mod error;
 mod flight;
 mod listener;
-#[cfg(all(test, loom))]
-mod loom_models;
 mod policy;
 mod ptx;
 mod served;
@@ -110,7 +108,7 @@ pub use accounting::Weigh;
 pub use cache::Cache;
 pub use config::Config;
 pub use error::{CacheError, Cause};
-pub use flight::{Entered, FailureMemory, IsDeterministic, Lead, TaskLead};
+pub use flight::{Entered, FailureMemory, Lead, TaskLead};
 pub use listener::{Event, Listener};
 pub use policy::{Candidate, FamilyRetention, Retention};
 pub use ptx::{PtxCache, PtxSnapshot, TierPolicy, TierSnapshot, WritePolicy};

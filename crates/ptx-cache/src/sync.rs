@@ -30,6 +30,14 @@ pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexG
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Runs a model under all interleavings with at most this many preemptions.
+#[cfg(all(test, loom))]
+pub(crate) fn model(preemptions: usize, run: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(run);
+}
+
 /// A cell that loom watches for conflicting access. The same shape without loom.
 pub(crate) mod cell {
     #[cfg(loom)]

@@ -99,7 +99,7 @@ fn few() -> FeatureFlags {
 fn many(target: Target) -> FeatureFlags {
     let mut features = few();
     features.known.extend([Feature::SubgroupOps, Feature::PersistentThread]);
-    features.known.extend((target.number() >= 80).then_some(Feature::AsyncCompute));
+    features.known.extend((target.number >= 80).then_some(Feature::AsyncCompute));
     features
 }
 

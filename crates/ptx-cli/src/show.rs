@@ -49,7 +49,7 @@ fn print<P: Payload>(
         let producer = artifact.attributes.text(Attributes::PRODUCER).unwrap_or_default();
         writeln!(out, "producer  {}", producer.escape_debug())?;
         if let Some(trace) = &artifact.trace {
-            writeln!(out, "program   {}", trace.program().normalized)?;
+            writeln!(out, "program   {}", trace.program.normalized)?;
             for (name, digest) in trace.configuration() {
                 writeln!(out, "field     {digest:.12}  {}", name.escape_debug())?;
             }

@@ -28,7 +28,7 @@ pub(crate) fn export(
 ) -> anyhow::Result<()> {
     let store = store::open(directory)?;
     let wanted: Vec<String> =
-        architectures.iter().map(|target| format!("sm_{}", target.number())).collect();
+        architectures.iter().map(|target| format!("sm_{}", target.number)).collect();
     let is_wanted = |key: &EntryKey| {
         let EntryKey::Cubin(key) = key else { return true };
         wanted.is_empty() || architecture(&store, key).is_some_and(|its| wanted.contains(&its))

@@ -42,7 +42,7 @@ pub(crate) fn run(
     writeln!(out, "ptxas {}, fingerprint {}", ptxas.release(), ptxas.fingerprint())?;
     let mut failed = 0;
     for architecture in &assembly.architectures {
-        let number = architecture.number();
+        let number = architecture.number;
         let device = ComputeCapability { major: number / 10, minor: number % 10 };
         let jit = ptxas.jit(device, JitOptions::default());
         let (texts, elsewhere) = texts(&store, device)?;

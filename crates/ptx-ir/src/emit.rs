@@ -60,7 +60,7 @@ fn check_configuration(kernel: &Kernel, configuration: &Configuration) -> Result
                 "the buffer at slot {slot} needs the feature {feature_name}; add it"
             ));
         }
-        if target.number() < oldest_target {
+        if target.number < oldest_target {
             return Err(format!(
                 "the feature {feature_name} needs target sm_{oldest_target} or newer, not {target}"
             ));

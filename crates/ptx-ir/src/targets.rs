@@ -37,8 +37,8 @@ const TARGETS: [Row; 15] = [
 ///
 /// [`LowerError::Target`] if the emitter does not know the target.
 pub fn oldest_isa(target: Target) -> Result<PtxIsa, LowerError> {
-    let row = TARGETS.iter().find(|row| row.0 == target.number());
-    let oldest = row.and_then(|row| match target.variant() {
+    let row = TARGETS.iter().find(|row| row.0 == target.number);
+    let oldest = row.and_then(|row| match target.variant {
         Variant::Base => Some(row.1),
         Variant::ArchSpecific => row.2,
         Variant::FamilySpecific => row.3,

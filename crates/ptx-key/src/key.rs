@@ -91,21 +91,18 @@ digest_newtype! {
     ModuleKey
 }
 
-/// Builds [`KeyHasher`]s: a `HashMap<PtxKey, V, BuildKeyHasher>` hashes nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct BuildKeyHasher;
-
-impl BuildHasher for BuildKeyHasher {
-    type Hasher = KeyHasher;
-
-    fn build_hasher(&self) -> KeyHasher {
-        KeyHasher::default()
-    }
-}
-
-/// Uses the first eight bytes of a key as its hash. Other types hash weakly.
+/// Uses the first eight bytes of a key as its hash: a `HashMap<PtxKey, V, KeyHasher>` hashes
+/// nothing. Other types hash weakly.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeyHasher(u64);
+
+impl BuildHasher for KeyHasher {
+    type Hasher = Self;
+
+    fn build_hasher(&self) -> Self {
+        Self::default()
+    }
+}
 
 impl Hasher for KeyHasher {
     fn write(&mut self, bytes: &[u8]) {

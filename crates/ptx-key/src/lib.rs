@@ -35,7 +35,7 @@
 //! let program = Saxpy { elements: 16 };
 //! let key = keys.key(&program); // once for each program
 //!
-//! let mut stored = HashMap::<PtxKey, (String, KeyTrace), BuildKeyHasher>::default();
+//! let mut stored = HashMap::<PtxKey, (String, KeyTrace), KeyHasher>::default();
 //! for _request in 0..2 {
 //!     stored.entry(key).or_insert_with(|| ("the PTX".to_owned(), keys.trace(&program)));
 //! }
@@ -86,7 +86,7 @@ pub use configuration::{Configuration, Contract};
 pub use encoding::Lanes;
 pub use error::KeyError;
 pub use identity::{Identity, ProgramDigests};
-pub use key::{BuildKeyHasher, DIGEST_BYTES, Digest, KeyHasher, ModuleKey, PtxKey};
+pub use key::{DIGEST_BYTES, Digest, KeyHasher, ModuleKey, PtxKey};
 pub use module::{Assembler, ComputeCapability, JitConfiguration, JitOptions};
 pub use policy::{DispatchPolicy, Feature, FeatureFlags, NamedValue};
 pub use target::{PtxIsa, Target, Variant};

@@ -23,30 +23,15 @@ pub enum Variant {
 ///
 /// ```
 /// let target: ptx_key::Target = "sm_90a".parse()?;
-/// assert_eq!((target.number(), target.to_string()), (90, "sm_90a".to_owned()));
+/// assert_eq!((target.number, target.to_string()), (90, "sm_90a".to_owned()));
 /// # Ok::<(), ptx_key::KeyError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Target {
-    number: u16,
-    variant: Variant,
-}
-
-impl Target {
-    /// Creates the target of a number: ten times the major compute capability plus the minor.
-    pub const fn new(number: u16, variant: Variant) -> Self {
-        Self { number, variant }
-    }
-
-    /// Returns the number: 90 for `sm_90a`.
-    pub const fn number(self) -> u16 {
-        self.number
-    }
-
-    /// Returns the variant.
-    pub const fn variant(self) -> Variant {
-        self.variant
-    }
+    /// Ten times the major compute capability plus the minor: 90 for `sm_90a`.
+    pub number: u16,
+    /// The letter after the number.
+    pub variant: Variant,
 }
 
 impl fmt::Display for Target {

@@ -48,7 +48,8 @@ pub(crate) struct TraceField {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyTrace {
-    pub(crate) program: ProgramDigests,
+    /// The digests of the program's lanes.
+    pub program: ProgramDigests,
     /// Sorted by name, each name once. All traces of one builder share it.
     pub(crate) configuration: Arc<[TraceField]>,
 }
@@ -76,11 +77,6 @@ impl fmt::Display for Difference {
 }
 
 impl KeyTrace {
-    /// Returns the digests of the program's lanes.
-    pub fn program(&self) -> &ProgramDigests {
-        &self.program
-    }
-
     /// Lists the names of the configuration's fields and the digests of their values, sorted.
     pub fn configuration(&self) -> impl ExactSizeIterator<Item = (&str, &Digest)> {
         self.configuration.iter().map(|field| (&*field.name, &field.digest))

@@ -59,7 +59,7 @@ impl<P> Artifact<P> {
     /// Adds the key's trace, and the program's family from it.
     #[must_use]
     pub fn with_trace(self, trace: KeyTrace) -> Self {
-        Self { family: Some(trace.program().normalized), trace: Some(Arc::new(trace)), ..self }
+        Self { family: Some(trace.program.normalized), trace: Some(Arc::new(trace)), ..self }
     }
 
     /// Sets the cost, where a compiler knows it better than the clock.

@@ -101,7 +101,7 @@ pub(super) const WEAKENINGS: [Weakenings; 5] = [
             },
             Weakening {
                 name: "a deadlock is not refused",
-                code: "return Err(Refusal::Deadlock);",
+                code: "return Err(CacheError::Deadlock);",
                 weakened: "break;",
             },
         ],

@@ -23,7 +23,7 @@ use std::task::{Context, Poll};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
-use super::waits::{Computation, Refusal, WaitGraph, Waiting};
+use super::waits::{Computation, Waiting};
 use crate::CacheError;
 use crate::sync::{Condvar, Mutex, lock, wait};
 
@@ -123,7 +123,7 @@ impl<V: Clone> Flight<V> {
     ///
     /// [`CacheError::Reentry`] or [`CacheError::Deadlock`] if waiting could never end.
     pub(crate) fn wait(&self) -> Result<Ending<V>, CacheError> {
-        let _waiting = self.enter()?;
+        let _waiting = Waiting::begin(Computation::running(), &self.computation)?;
         let mut state = lock(&self.state);
         loop {
             if let Some(ending) = &state.ending {
@@ -131,19 +131,6 @@ impl<V: Clone> Flight<V> {
             }
             state = wait(&self.ended, state);
         }
-    }
-
-    /// Records that the request in this thread waits for the flight.
-    ///
-    /// # Errors
-    ///
-    /// [`CacheError::Reentry`] or [`CacheError::Deadlock`] if waiting could never end.
-    fn enter(&self) -> Result<Waiting<'static>, CacheError> {
-        let refused = |refusal| match refusal {
-            Refusal::Reentry => CacheError::Reentry,
-            Refusal::Deadlock => CacheError::Deadlock,
-        };
-        WaitGraph::of_process().wait(Computation::running(), &self.computation).map_err(refused)
     }
 }
 
@@ -162,7 +149,7 @@ impl<V: Clone> Flight<V> {
     ///
     /// Those of [`wait`](Self::wait).
     pub(crate) async fn wait_async(&self) -> Result<Ending<V>, CacheError> {
-        let _waiting = self.enter()?;
+        let _waiting = Waiting::begin(Computation::running(), &self.computation)?;
         Ok(Parked { flight: self, number: None }.await)
     }
 }
@@ -250,3 +237,7 @@ where
         waking.wake_all();
     }
 }
+
+#[cfg(test)]
+#[cfg(loom)]
+mod tests;

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
 
-use ptx_key::BuildKeyHasher;
+use ptx_key::KeyHasher;
 
 use super::flights::{Ending, Joined, Leader};
 use super::waits::Running;
@@ -52,7 +52,7 @@ pub enum Entered<V, L> {
 /// # Ok::<(), ptx_cache::CacheError>(())
 /// ```
 #[must_use = "dropping the guard makes a waiter lead"]
-pub struct Lead<'c, K: Copy + Eq + Hash + 'static, V: 'static, S: BuildHasher = BuildKeyHasher> {
+pub struct Lead<'c, K: Copy + Eq + Hash + 'static, V: 'static, S: BuildHasher = KeyHasher> {
     // Dropped in this order: the flight ends while the computation still runs here.
     task: TaskLead<'c, K, V, S>,
     running: Running,
@@ -64,8 +64,7 @@ pub struct Lead<'c, K: Copy + Eq + Hash + 'static, V: 'static, S: BuildHasher = 
 /// the flight. Dropping the guard makes a waiter lead. The request's future, and the guard with it,
 /// may be dropped at any time.
 #[must_use = "dropping the guard makes a waiter lead"]
-pub struct TaskLead<'c, K: Copy + Eq + Hash + 'static, V: 'static, S: BuildHasher = BuildKeyHasher>
-{
+pub struct TaskLead<'c, K: Copy + Eq + Hash + 'static, V: 'static, S: BuildHasher = KeyHasher> {
     cache: &'c Cache<K, V, S>,
     key: K,
     started: Instant,

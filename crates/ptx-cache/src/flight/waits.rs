@@ -15,6 +15,7 @@ use std::iter::successors;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::CacheError;
 use crate::sync::{Mutex, lock, thread_local};
 
 /// The computation of one value. Its address is its identity.
@@ -24,28 +25,12 @@ pub(crate) struct Computation {
     within: Option<Arc<Computation>>,
 }
 
-/// Why a request may not wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// It belongs to the computation that it would wait for.
-    Reentry,
-    /// That computation waits, directly or over others, for one that the request belongs to.
-    Deadlock,
-}
+/// A computation that stands still, and the one that it waits for.
+type Wait = (Arc<Computation>, Arc<Computation>);
 
-/// A wait that is allowed; it ends when this is dropped.
+/// A wait that is allowed. It ends when this is dropped. `None` if it is not recorded.
 #[derive(Debug)]
-pub(crate) struct Waiting<'g> {
-    graph: &'g WaitGraph,
-    /// The computation that the request belongs to, and the one it waits for. None if not recorded.
-    wait: Option<(Arc<Computation>, Arc<Computation>)>,
-}
-
-/// The recorded waits of a process.
-#[derive(Debug)]
-pub(crate) struct WaitGraph {
-    waits: Mutex<Vec<(Arc<Computation>, Arc<Computation>)>>,
-}
+pub(crate) struct Waiting(Option<Wait>);
 
 /// The computation runs in this thread until this is dropped.
 ///
@@ -79,8 +64,8 @@ impl Computation {
         Arc::new(Self { within: Self::running() })
     }
 
-    /// The innermost computation that runs in this thread. None in a thread that is being torn down,
-    /// which makes nothing more.
+    /// The innermost computation that runs in this thread. `None` in a thread that is being torn
+    /// down: it computes nothing more.
     pub(crate) fn running() -> Option<Arc<Self>> {
         RUNNING.try_with(|running| running.borrow().last().cloned()).ok().flatten()
     }
@@ -108,49 +93,42 @@ impl Drop for Running {
     }
 }
 
-impl WaitGraph {
-    #[cfg(not(loom))]
-    pub(crate) const fn new() -> Self {
-        Self { waits: Mutex::new(Vec::new()) }
-    }
+/// The recorded waits of the process.
+#[cfg(not(loom))]
+fn waits() -> &'static Mutex<Vec<Wait>> {
+    static WAITS: Mutex<Vec<Wait>> = Mutex::new(Vec::new());
+    &WAITS
+}
 
-    #[cfg(loom)]
-    pub(crate) fn new() -> Self {
-        Self { waits: Mutex::new(Vec::new()) }
+#[cfg(loom)]
+fn waits() -> &'static Mutex<Vec<Wait>> {
+    loom::lazy_static! {
+        static ref WAITS: Mutex<Vec<Wait>> = Mutex::new(Vec::new());
     }
+    &WAITS
+}
 
-    /// The one graph of the process.
-    #[cfg(not(loom))]
-    pub(crate) fn of_process() -> &'static Self {
-        static GRAPH: WaitGraph = WaitGraph::new();
-        &GRAPH
-    }
-
-    #[cfg(loom)]
-    pub(crate) fn of_process() -> &'static Self {
-        loom::lazy_static! {
-            static ref GRAPH: WaitGraph = WaitGraph::new();
-        }
-        &GRAPH
-    }
-
-    /// Records that a request which belongs to `request` waits for `computation`, unless that wait could
-    /// never end.
-    pub(crate) fn wait(
-        &self,
+impl Waiting {
+    /// Records that a request which belongs to `request` waits for `computation`.
+    ///
+    /// # Errors
+    ///
+    /// [`CacheError::Reentry`] if the request belongs to `computation`. [`CacheError::Deadlock`] if
+    /// that waits, directly or through others, for one that the request belongs to.
+    pub(crate) fn begin(
         request: Option<Arc<Computation>>,
         computation: &Arc<Computation>,
-    ) -> Result<Waiting<'_>, Refusal> {
-        let Some(request) = request else { return Ok(Waiting { graph: self, wait: None }) };
+    ) -> Result<Self, CacheError> {
+        let Some(request) = request else { return Ok(Self(None)) };
         if request.belongs_to(computation) {
-            return Err(Refusal::Reentry);
+            return Err(CacheError::Reentry);
         }
-        let mut waits = lock(&self.waits);
+        let mut waits = lock(waits());
         let mut reached = vec![computation];
         let mut next = 0;
         while let Some(computation) = reached.get(next).copied() {
             if request.belongs_to(computation) {
-                return Err(Refusal::Deadlock);
+                return Err(CacheError::Deadlock);
             }
             for (_, awaited) in waits.iter().filter(|(waiter, _)| waiter.belongs_to(computation)) {
                 if !reached.iter().any(|known| Arc::ptr_eq(known, awaited)) {
@@ -161,17 +139,15 @@ impl WaitGraph {
         }
         let wait = (request, Arc::clone(computation));
         waits.push(wait.clone());
-        Ok(Waiting { graph: self, wait: Some(wait) })
+        Ok(Self(Some(wait)))
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiting {
     fn drop(&mut self) {
-        let Some((request, computation)) = &self.wait else { return };
-        let mut waits = lock(&self.graph.waits);
-        let same = |wait: &(Arc<Computation>, Arc<Computation>)| {
-            Arc::ptr_eq(&wait.0, request) && Arc::ptr_eq(&wait.1, computation)
-        };
+        let Some((request, computation)) = &self.0 else { return };
+        let mut waits = lock(waits());
+        let same = |wait: &Wait| Arc::ptr_eq(&wait.0, request) && Arc::ptr_eq(&wait.1, computation);
         // Several requests of one computation may wait for the same flight: one of them goes.
         if let Some(position) = waits.iter().position(same) {
             waits.swap_remove(position);
@@ -181,87 +157,4 @@ impl Drop for Waiting<'_> {
 
 #[cfg(test)]
 #[cfg(not(loom))]
-mod tests {
-    use super::*;
-
-    fn within(computation: &Arc<Computation>) -> Arc<Computation> {
-        Arc::new(Computation { within: Some(Arc::clone(computation)) })
-    }
-
-    #[test]
-    fn waiting_for_a_computation_from_within_it_is_reentry() {
-        let graph = WaitGraph::new();
-        let outer = Computation::begin();
-        let inner = within(&within(&outer));
-        assert_eq!(graph.wait(Some(outer.clone()), &outer).unwrap_err(), Refusal::Reentry);
-        assert_eq!(graph.wait(Some(inner), &outer).unwrap_err(), Refusal::Reentry);
-    }
-
-    #[test]
-    fn the_wait_that_makes_a_deadlock_is_refused_and_none_before_it() {
-        let graph = WaitGraph::new();
-        let (one, two, three) = (Computation::begin(), Computation::begin(), Computation::begin());
-        let _first = graph.wait(Some(one.clone()), &two).unwrap();
-        let _second = graph.wait(Some(two), &three).unwrap();
-        assert_eq!(graph.wait(Some(three.clone()), &one).unwrap_err(), Refusal::Deadlock);
-        assert_eq!(graph.wait(Some(within(&three)), &one).unwrap_err(), Refusal::Deadlock);
-        assert!(graph.wait(None, &one).is_ok());
-        assert!(graph.wait(Some(Computation::begin()), &one).is_ok());
-    }
-
-    #[test]
-    fn a_deadlock_is_seen_through_the_computations_that_a_waiter_is_within() {
-        let graph = WaitGraph::new();
-        let (one, two) = (Computation::begin(), Computation::begin());
-        let _deep = graph.wait(Some(within(&within(&one))), &two).unwrap();
-        assert_eq!(graph.wait(Some(within(&two)), &one).unwrap_err(), Refusal::Deadlock);
-    }
-
-    #[test]
-    fn siblings_of_one_computation_may_wait_for_each_other() {
-        let graph = WaitGraph::new();
-        let outer = Computation::begin();
-        let sibling = within(&outer);
-        assert!(graph.wait(Some(outer), &sibling).is_ok());
-    }
-
-    #[test]
-    fn a_wait_that_ended_makes_no_deadlock() {
-        let graph = WaitGraph::new();
-        let (one, two) = (Computation::begin(), Computation::begin());
-        let first = graph.wait(Some(one.clone()), &two).unwrap();
-        let again = graph.wait(Some(one.clone()), &two).unwrap();
-        drop(first);
-        assert_eq!(graph.wait(Some(two.clone()), &one).unwrap_err(), Refusal::Deadlock);
-        drop(again);
-        assert!(graph.wait(Some(two), &one).is_ok());
-    }
-
-    #[test]
-    fn computations_that_end_out_of_order_leave_the_others_running() {
-        let (outer, inner) = (Computation::begin(), Computation::begin());
-        let first = outer.run();
-        let second = inner.run();
-        drop(first);
-        assert!(Computation::running().is_some_and(|running| Arc::ptr_eq(&running, &inner)));
-        drop(second);
-        assert!(Computation::running().is_none());
-    }
-
-    #[test]
-    fn the_running_computation_is_the_innermost_and_only_in_its_thread() {
-        let (outer, inner) = (Computation::begin(), Computation::begin());
-        let is_running = |computation: &Arc<Computation>| {
-            Computation::running().is_some_and(|it| Arc::ptr_eq(&it, computation))
-        };
-        let _outer = outer.run();
-        {
-            let _inner = inner.run();
-            assert!(is_running(&inner));
-        }
-        assert!(is_running(&outer));
-        std::thread::scope(|scope| {
-            scope.spawn(|| assert!(Computation::running().is_none()));
-        });
-    }
-}
+mod tests;

@@ -71,14 +71,7 @@ struct Working {
 
 impl Default for FamilyRetention {
     fn default() -> Self {
-        Self::new(Curve::SquareRoot)
-    }
-}
-
-impl FamilyRetention {
-    /// Families whose worth grows along `curve`.
-    pub fn new(curve: Curve) -> Self {
-        let retainer = Retainer::new(curve);
+        let retainer = Retainer::new(Curve::SquareRoot);
         Self { working: Mutex::new(Working { retainer, entries: Vec::new(), mean_gap: 1.0 }) }
     }
 }

@@ -8,6 +8,7 @@ use ptx_key::PtxKey;
 
 use super::ptx_cache::PtxCache;
 use super::tiers::{Find, Found};
+use crate::sync::lock;
 use crate::{CacheError, Computed, Entered, Event, PtxArtifact, Served, Source};
 
 impl PtxCache {
@@ -41,7 +42,7 @@ impl PtxCache {
         let Some(artifact) = self.memory().resident(key) else {
             return self.load_or_lower(key, lower);
         };
-        if self.verification.is_due() {
+        if self.verified_share.is_due() {
             self.verify(key, &artifact, lower);
         }
         Ok(Served { value: artifact, source: Source::Memory })
@@ -68,7 +69,7 @@ impl PtxCache {
             Find::Found(found) => {
                 let served = lead.publish(self.loaded(key, &found));
                 self.tiers.fill_above(key, &found);
-                if self.verification.is_due() {
+                if self.verified_share.is_due() {
                     self.verify(key, &served, lower);
                 }
                 return Ok(Served { source: Source::Tier(found.name), ..served });
@@ -116,13 +117,16 @@ impl PtxCache {
         L: Into<PtxArtifact>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        self.counts.unkeyed.add(1);
+        lock(&self.counts).unkeyed += 1;
         lower().map(Into::into).map_err(CacheError::of_lowering)
     }
 
     /// Counts an artifact that a tier had, and returns what memory keeps of it.
     pub(super) fn loaded(&self, key: &PtxKey, found: &Found) -> Computed<Arc<PtxArtifact>> {
-        self.counts.saved_nanos.add_time(found.artifact.cost);
+        {
+            let saved = &mut lock(&self.counts).lowering_saved_by_tiers;
+            *saved = saved.saturating_add(found.artifact.cost);
+        }
         self.memory().notify(Event::Loaded { key, tier: &found.name });
         if let Some(took) = found.took {
             self.memory().note_load(took);
@@ -136,8 +140,11 @@ impl PtxCache {
         mut artifact: PtxArtifact,
         took: Duration,
     ) -> Computed<Arc<PtxArtifact>> {
-        self.counts.lowered.add(1);
-        self.counts.paid_nanos.add_time(took);
+        {
+            let mut counts = lock(&self.counts);
+            counts.lowered += 1;
+            counts.lowering_paid = counts.lowering_paid.saturating_add(took);
+        }
         if artifact.cost.is_zero() {
             artifact.cost = took;
         }

@@ -39,7 +39,7 @@ impl PtxCache {
         // future.
         let lowering = async { lower().await };
         if let Some(artifact) = self.memory().resident(key) {
-            if self.verification.is_due() {
+            if self.verified_share.is_due() {
                 self.verify_async(key, &artifact, lowering).await;
             }
             return Ok(Served { value: artifact, source: Source::Memory });
@@ -54,7 +54,7 @@ impl PtxCache {
                 let name = Arc::clone(&found.name);
                 let served = lead.here().publish(self.loaded(key, &found));
                 self.tiers.fill_above_async(*key, found).await;
-                if self.verification.is_due() {
+                if self.verified_share.is_due() {
                     self.verify_async(key, &served, lowering).await;
                 }
                 return Ok(Served { source: Source::Tier(name), ..served });

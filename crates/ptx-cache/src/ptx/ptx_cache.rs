@@ -6,9 +6,9 @@ use std::time::Duration;
 use ptx_key::PtxKey;
 
 use super::tiers::{TierPolicy, TierSnapshot, Tiers};
-use super::verified_share::Verification;
+use super::verified_share::VerifiedShare;
 use crate::cache::Cache;
-use crate::counters::Count;
+use crate::sync::{Mutex, lock};
 use crate::{CacheError, Computed, Config, Listener, PtxArtifact, Snapshot, Store};
 
 /// PTX text by key: from memory, from the tiers below it, or lowered, once for all who ask.
@@ -31,16 +31,9 @@ use crate::{CacheError, Computed, Config, Listener, PtxArtifact, Snapshot, Store
 pub struct PtxCache {
     memory: Cache<PtxKey, Arc<PtxArtifact>>,
     pub(crate) tiers: Arc<Tiers>,
-    pub(crate) verification: Verification,
-    pub(crate) counts: LoweringCounts,
-}
-
-#[derive(Default)]
-pub(crate) struct LoweringCounts {
-    pub(crate) lowered: Count,
-    pub(crate) paid_nanos: Count,
-    pub(crate) saved_nanos: Count,
-    pub(crate) unkeyed: Count,
+    pub(super) verified_share: VerifiedShare,
+    /// What this layer counts. The counts of memory and tiers stay empty here.
+    pub(super) counts: Mutex<PtxSnapshot>,
 }
 
 /// What the cache did, by source.
@@ -83,8 +76,8 @@ impl PtxCache {
         Self {
             memory: Cache::new(config),
             tiers: Arc::new(Tiers::new(tiers, policy.into())),
-            verification: Verification::default(),
-            counts: LoweringCounts::default(),
+            verified_share: VerifiedShare::default(),
+            counts: Mutex::default(),
         }
     }
 
@@ -93,11 +86,6 @@ impl PtxCache {
     pub fn with_listener(self, listener: Arc<dyn Listener<PtxKey>>) -> Self {
         self.tiers.set_listener(Arc::clone(&listener));
         Self { memory: self.memory.with_listener(listener), ..self }
-    }
-
-    /// Changes the settings of memory. A smaller budget is met before this returns.
-    pub fn reconfigure(&self, config: Config) {
-        self.memory.reconfigure(config);
     }
 
     /// Changes what is written to the tiers from now on.
@@ -117,11 +105,6 @@ impl PtxCache {
     /// An artifact of unknown cost is evicted first.
     pub fn insert(&self, key: &PtxKey, artifact: impl Into<PtxArtifact>) -> bool {
         self.memory.insert(*key, Computed::artifact(artifact.into(), false))
-    }
-
-    /// Removes the artifact of `key` from memory. Tiers keep theirs: see [`purge`](Self::purge).
-    pub fn remove(&self, key: &PtxKey) -> Option<Arc<PtxArtifact>> {
-        self.memory.remove(key)
     }
 
     /// Removes `key` from every tier and from memory, for a text that turned out to be wrong.
@@ -144,12 +127,10 @@ impl PtxCache {
     pub fn clear(&self) {
         self.memory.clear();
         self.tiers.clear_counts();
-        self.verification.clear_counts();
-        let LoweringCounts { lowered, paid_nanos, saved_nanos, unkeyed } = &self.counts;
-        [lowered, paid_nanos, saved_nanos, unkeyed].into_iter().for_each(Count::clear);
+        *lock(&self.counts) = PtxSnapshot::default();
     }
 
-    /// The cache in memory, for pinned look-ups, listing and settings.
+    /// The cache in memory, for pinned look-ups, listing, settings, and removal from memory alone.
     pub fn memory(&self) -> &Cache<PtxKey, Arc<PtxArtifact>> {
         &self.memory
     }
@@ -159,13 +140,8 @@ impl PtxCache {
         PtxSnapshot {
             memory: self.memory.snapshot(),
             tiers: self.tiers.snapshots(),
-            lowered: self.counts.lowered.get(),
-            unkeyed: self.counts.unkeyed.get(),
-            lowering_paid: Duration::from_nanos(self.counts.paid_nanos.get()),
-            lowering_saved_by_tiers: Duration::from_nanos(self.counts.saved_nanos.get()),
-            not_admitted: self.tiers.not_admitted(),
-            verified: self.verification.verified(),
-            disagreed: self.verification.disagreed(),
+            not_admitted: self.tiers.not_admitted.get(),
+            ..lock(&self.counts).clone()
         }
     }
 }

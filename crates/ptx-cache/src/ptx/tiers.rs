@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use ptx_key::PtxKey;
 
 use crate::counters::Count;
+use crate::sync::{Mutex, lock};
 use crate::{CacheError, Claim, Event, Listener, PtxArtifact, Store, StoreError, Stored};
 
 /// Which tier's failure to keep a new artifact is the caller's error.
@@ -43,32 +44,19 @@ impl From<WritePolicy> for TierPolicy {
 pub(crate) struct Tiers {
     stack: Vec<Tier>,
     policy: ArcSwap<TierPolicy>,
-    not_admitted: Count,
+    /// Artifacts that were too cheap to be written.
+    pub(super) not_admitted: Count,
     listener: OnceLock<Arc<dyn Listener<PtxKey>>>,
 }
 
 struct Tier {
     store: Arc<dyn Store<PtxKey>>,
     name: Arc<str>,
-    counts: TierCounts,
-}
-
-#[derive(Default)]
-struct TierCounts {
-    hits: Count,
-    misses: Count,
-    fills: Count,
-    writes: Count,
-    present: Count,
-    skipped: Count,
-    load_failures: Count,
-    write_failures: Count,
-    load_nanos: Count,
-    write_nanos: Count,
+    counts: Mutex<TierSnapshot>,
 }
 
 /// What one tier did.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TierSnapshot {
     /// The tier's name.
@@ -123,13 +111,13 @@ pub(crate) struct Claims {
 
 impl Tiers {
     pub(crate) fn new(stores: Vec<Arc<dyn Store<PtxKey>>>, policy: TierPolicy) -> Self {
-        let tier = |store: Arc<dyn Store<PtxKey>>| Tier {
-            name: store.name().into(),
-            store,
-            counts: TierCounts::default(),
-        };
+        let stack = stores.into_iter().map(|store| {
+            let name: Arc<str> = store.name().into();
+            let counts = TierSnapshot { name: Arc::clone(&name), ..TierSnapshot::default() };
+            Tier { store, name, counts: Mutex::new(counts) }
+        });
         Self {
-            stack: stores.into_iter().map(tier).collect(),
+            stack: stack.collect(),
             policy: ArcSwap::from_pointee(policy),
             not_admitted: Count::default(),
             listener: OnceLock::new(),
@@ -154,22 +142,24 @@ impl Tiers {
         self.policy().writes != WritePolicy::Ignore
     }
 
-    /// Artifacts that were too cheap to be written.
-    pub(crate) fn not_admitted(&self) -> u64 {
-        self.not_admitted.get()
-    }
-
     /// Notifies `listener` of failures. The first listener stays.
     pub(crate) fn set_listener(&self, listener: Arc<dyn Listener<PtxKey>>) {
         let _ = self.listener.set(listener);
     }
 
     pub(crate) fn snapshots(&self) -> Vec<TierSnapshot> {
-        self.stack.iter().map(Tier::snapshot).collect()
+        let snapshot = |tier: &Tier| TierSnapshot {
+            quarantined: tier.store.quarantined(),
+            ..lock(&tier.counts).clone()
+        };
+        self.stack.iter().map(snapshot).collect()
     }
 
     pub(crate) fn clear_counts(&self) {
-        self.stack.iter().for_each(|tier| tier.counts.clear());
+        for tier in &self.stack {
+            let name = Arc::clone(&tier.name);
+            *lock(&tier.counts) = TierSnapshot { name, ..TierSnapshot::default() };
+        }
         self.not_admitted.clear();
     }
 
@@ -183,7 +173,8 @@ impl Tiers {
         // Only now: a claim may have found what the load before it did not.
         for (number, tier) in self.stack.iter().enumerate().take(asked) {
             let is_hit = matches!(&find, Find::Found(found) if found.tier == number);
-            if is_hit { &tier.counts.hits } else { &tier.counts.misses }.add(1);
+            let mut counts = lock(&tier.counts);
+            *if is_hit { &mut counts.hits } else { &mut counts.misses } += 1;
         }
         find
     }
@@ -191,7 +182,7 @@ impl Tiers {
     fn load(&self, key: &PtxKey) -> Option<Found> {
         self.stack.iter().enumerate().find_map(|(number, tier)| {
             let started = Instant::now();
-            let artifact = self.load_from(tier, key)?;
+            let artifact = self.read(tier, key, || tier.store.load(key)).flatten()?;
             let (name, took) = (Arc::clone(&tier.name), Some(started.elapsed()));
             Some(Found { artifact, tier: number, name, took })
         })
@@ -201,13 +192,13 @@ impl Tiers {
     fn claim(&self, key: &PtxKey) -> Find {
         let mut held = Vec::new();
         for (number, tier) in self.stack.iter().enumerate() {
-            match self.claim_in(tier, key) {
-                Claim::Held(claim) => held.push(claim),
-                Claim::Published(artifact) => {
+            match self.read(tier, key, || tier.store.claim(key)) {
+                Some(Claim::Held(claim)) => held.push(claim),
+                Some(Claim::Published(artifact)) => {
                     let name = Arc::clone(&tier.name);
                     return Find::Found(Found { artifact, tier: number, name, took: None });
                 }
-                Claim::NotCoordinated => {}
+                Some(Claim::NotCoordinated) | None => {}
             }
         }
         Find::Absent(Claims { _held: held })
@@ -232,7 +223,8 @@ impl Tiers {
         }
         let mut outcome = Ok(());
         for (number, tier) in self.stack.iter().enumerate() {
-            let Err(source) = self.write_to(tier, key, artifact, &tier.counts.writes) else {
+            let Err(source) = self.write_to(tier, key, artifact, |counts| &mut counts.writes)
+            else {
                 continue;
             };
             let counts = match policy.writes {
@@ -271,24 +263,25 @@ impl Tiers {
     /// Writes an artifact that a tier had to the tiers above. A failure is counted, and is no error.
     pub(crate) fn fill_above(&self, key: &PtxKey, found: &Found) {
         for above in self.stack.iter().take(found.tier) {
-            drop(self.write_to(above, key, &found.artifact, &above.counts.fills));
+            drop(self.write_to(above, key, &found.artifact, |counts| &mut counts.fills));
         }
     }
 
-    fn load_from(&self, tier: &Tier, key: &PtxKey) -> Option<PtxArtifact> {
-        let loaded = timed(&tier.counts.load_nanos, || tier.store.load(key));
-        loaded.unwrap_or_else(|error| {
-            self.failed(tier, key, &tier.counts.load_failures, &*error);
-            None
-        })
-    }
-
-    fn claim_in(&self, tier: &Tier, key: &PtxKey) -> Claim<PtxKey> {
-        let claim = timed(&tier.counts.load_nanos, || tier.store.claim(key));
-        claim.unwrap_or_else(|error| {
-            self.failed(tier, key, &tier.counts.load_failures, &*error);
-            Claim::NotCoordinated
-        })
+    /// Loads or claims. A failure is counted, and the request goes on as with a miss.
+    fn read<R>(
+        &self,
+        tier: &Tier,
+        key: &PtxKey,
+        read: impl FnOnce() -> Result<R, StoreError>,
+    ) -> Option<R> {
+        let started = Instant::now();
+        let outcome = read();
+        {
+            let mut counts = lock(&tier.counts);
+            counts.load_time = counts.load_time.saturating_add(started.elapsed());
+            counts.load_failures += u64::from(outcome.is_err());
+        }
+        outcome.map_err(|error| self.failed(tier, key, &*error)).ok()
     }
 
     fn write_to(
@@ -296,75 +289,28 @@ impl Tiers {
         tier: &Tier,
         key: &PtxKey,
         artifact: &PtxArtifact,
-        written: &Count,
+        written: impl FnOnce(&mut TierSnapshot) -> &mut u64,
     ) -> Result<(), StoreError> {
-        let outcome = timed(&tier.counts.write_nanos, || tier.store.store(key, artifact));
-        match &outcome {
-            Ok(Stored::Written) => written.add(1),
-            Ok(Stored::Present) => tier.counts.present.add(1),
-            Ok(Stored::Skipped) => tier.counts.skipped.add(1),
-            Err(error) => self.failed(tier, key, &tier.counts.write_failures, &**error),
+        let started = Instant::now();
+        let outcome = tier.store.store(key, artifact);
+        {
+            let mut counts = lock(&tier.counts);
+            counts.write_time = counts.write_time.saturating_add(started.elapsed());
+            *match &outcome {
+                Ok(Stored::Written) => written(&mut counts),
+                Ok(Stored::Present) => &mut counts.present,
+                Ok(Stored::Skipped) => &mut counts.skipped,
+                Err(_) => &mut counts.write_failures,
+            } += 1;
         }
-        outcome.map(drop)
+        outcome.map(drop).inspect_err(|error| self.failed(tier, key, &**error))
     }
 
-    fn failed(
-        &self,
-        tier: &Tier,
-        key: &PtxKey,
-        count: &Count,
-        error: &(dyn Error + Send + Sync + 'static),
-    ) {
-        count.add(1);
+    fn failed(&self, tier: &Tier, key: &PtxKey, error: &(dyn Error + Send + Sync + 'static)) {
         let name = &*tier.name;
         tracing::debug!(tier = name, %key, %error, "a tier failed; the request goes on");
         if let Some(listener) = self.listener.get() {
             listener.notify(&Event::TierFailed { key, tier: name, error });
         }
     }
-}
-
-impl TierCounts {
-    fn clear(&self) {
-        let all = [
-            &self.hits,
-            &self.misses,
-            &self.fills,
-            &self.writes,
-            &self.present,
-            &self.skipped,
-            &self.load_failures,
-            &self.write_failures,
-            &self.load_nanos,
-            &self.write_nanos,
-        ];
-        all.into_iter().for_each(Count::clear);
-    }
-}
-
-impl Tier {
-    fn snapshot(&self) -> TierSnapshot {
-        let counts = &self.counts;
-        TierSnapshot {
-            name: Arc::clone(&self.name),
-            hits: counts.hits.get(),
-            misses: counts.misses.get(),
-            fills: counts.fills.get(),
-            writes: counts.writes.get(),
-            present: counts.present.get(),
-            skipped: counts.skipped.get(),
-            load_failures: counts.load_failures.get(),
-            write_failures: counts.write_failures.get(),
-            quarantined: self.store.quarantined(),
-            load_time: Duration::from_nanos(counts.load_nanos.get()),
-            write_time: Duration::from_nanos(counts.write_nanos.get()),
-        }
-    }
-}
-
-fn timed<R>(nanos: &Count, work: impl FnOnce() -> R) -> R {
-    let started = Instant::now();
-    let result = work();
-    nanos.add_time(started.elapsed());
-    result
 }

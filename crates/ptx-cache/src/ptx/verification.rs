@@ -12,7 +12,7 @@ use tracing::Instrument;
 
 use super::ptx_cache::PtxCache;
 use crate::flight::Computation;
-use crate::sync::Ordering;
+use crate::sync::lock;
 use crate::{CacheError, Event, PtxArtifact};
 
 impl PtxCache {
@@ -24,8 +24,7 @@ impl PtxCache {
     /// and told to the listener as [`Event::Disagreed`]: the key leaves out something that the
     /// lowering depends on. A failure is told as [`Event::NotVerified`].
     pub fn set_verified_share(&self, share: f64) {
-        let share = if share > 0.0 { share.min(1.0) } else { 0.0 };
-        self.verification.share.store(share.to_bits(), Ordering::Relaxed);
+        self.verified_share.set(share);
     }
 
     /// Lowers `key` again and compares with the artifact that is served.
@@ -75,11 +74,11 @@ impl PtxCache {
     {
         match lowered {
             Ok(lowered) => {
-                self.verification.verified.add(1);
+                lock(&self.counts).verified += 1;
                 let lowered = lowered.into();
                 let difference = first_difference(&served.payload, &lowered.payload);
                 let Some((line, served, lowered)) = difference else { return };
-                self.verification.disagreed.add(1);
+                lock(&self.counts).disagreed += 1;
                 tracing::error!(%key, line, served, lowered, "a key stands for two texts");
                 self.memory().notify(Event::Disagreed { key, line, served, lowered });
             }
@@ -111,17 +110,4 @@ fn first_difference<'t>(one: &'t str, other: &'t str) -> Option<(usize, &'t str,
 
 #[cfg(test)]
 #[cfg(not(loom))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_line_that_differs_is_named() {
-        let difference = first_difference;
-        assert_eq!(difference("a\nb", "a\nb"), None);
-        assert_eq!(difference("a\nb\nc", "a\nx\nc"), Some((2, "b", "x")));
-        assert_eq!(difference("a\nb", "a"), Some((2, "b", "")));
-        assert_eq!(difference("a", "a\n"), Some((2, "", "")));
-        assert_eq!(difference("a\r\nb", "a\nb"), Some((1, "a\r", "a")));
-        assert_eq!(difference("", "a"), Some((1, "", "a")));
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hash};
 
 use crossbeam_epoch::{Guard, pin};
-use ptx_key::BuildKeyHasher;
+use ptx_key::KeyHasher;
 
 use crate::Weigh;
 use crate::cache::Cache;
@@ -12,7 +12,7 @@ use crate::counters::ThreadLookups;
 /// A thread that is pinned for look-ups in one cache. See [`Cache::pin`].
 ///
 /// A value that it lends lives as long as the pin, even if the entry is evicted.
-pub struct Pinned<'c, K: 'static, V: 'static, S = BuildKeyHasher> {
+pub struct Pinned<'c, K: 'static, V: 'static, S = KeyHasher> {
     cache: &'c Cache<K, V, S>,
     /// Not `Send`, so `thread` is the thread that uses this.
     guard: Guard,

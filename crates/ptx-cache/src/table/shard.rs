@@ -227,3 +227,7 @@ impl<K: 'static, V: 'static> Drop for Shard<K, V> {
         unsafe { table.free() };
     }
 }
+
+#[cfg(test)]
+#[cfg(loom)]
+mod tests;

@@ -23,10 +23,10 @@ impl PtxHeader {
     /// PTX for `sm_80` runs on it and on all later devices, for `sm_90a` on 9.0 alone, and for
     /// `sm_100f` on the later devices of the same major number (PTX ISA, `.target`).
     pub fn runs_on(&self, device: ComputeCapability) -> bool {
-        let number = u32::from(self.target.number());
+        let number = u32::from(self.target.number);
         let (major, minor) = (u32::from(device.major), u32::from(device.minor));
         let device = major * 10 + minor;
-        match self.target.variant() {
+        match self.target.variant {
             Variant::Base => number <= device,
             Variant::ArchSpecific => number == device,
             Variant::FamilySpecific => number <= device && number / 10 == major,

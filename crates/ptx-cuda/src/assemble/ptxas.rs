@@ -133,7 +133,7 @@ impl Ptxas {
 /// `sm_90a` only when asked for `sm_90a`.
 fn architecture(ptx: &Ptx, device: ComputeCapability) -> Target {
     let number = device.major.saturating_mul(10).saturating_add(device.minor);
-    Target::new(number, ptx.header().target.variant())
+    Target { number, variant: ptx.header().target.variant }
 }
 
 fn log_of(output: &Output) -> JitLog {

@@ -147,7 +147,7 @@ impl Refused {
 }
 
 fn explain_variant(header: &PtxHeader) -> String {
-    match header.target.variant() {
+    match header.target.variant {
         ptx_key::Variant::Base => String::new(),
         ptx_key::Variant::ArchSpecific => {
             format!("; {} runs on that one architecture alone", header.target)

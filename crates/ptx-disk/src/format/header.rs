@@ -89,7 +89,7 @@ impl Header {
             return None;
         }
         let mut attributes = Vec::new();
-        for (name, value) in &self.attributes {
+        for (name, value) in self.attributes.iter() {
             if name.is_empty() || name.len() > LONGEST_NAME || value.len() > LONGEST_HEADER {
                 return None;
             }

@@ -88,7 +88,7 @@ impl Emitter<'_> {
     pub(super) fn copies_are_async(&mut self) -> bool {
         let (target, feature) = (self.configuration.target, Feature::AsyncCompute);
         let asynchronous = self.configuration.features.contains(feature);
-        if asynchronous && target.number() < ASYNC_TARGET {
+        if asynchronous && target.number < ASYNC_TARGET {
             self.refuse(format!(
                 "asynchronous copies need target sm_{ASYNC_TARGET} or newer, not {target}; remove \
                  the feature {}",

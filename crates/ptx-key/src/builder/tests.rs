@@ -133,7 +133,7 @@ fn every_change_of_one_field_changes_the_key_and_the_trace_names_that_field_alon
 #[test]
 fn both_lanes_of_the_program_reach_the_key() {
     let keys = KeyBuilder::new(&base()).unwrap();
-    let of = |program: Program| (keys.key(&program), keys.trace(&program).program().normalized);
+    let of = |program: Program| (keys.key(&program), keys.trace(&program).program.normalized);
     let (key, family) = of(Program("saxpy", 16));
     let (resized_key, resized_family) = of(Program("saxpy", 17));
     let (other_key, other_family) = of(Program("sdot", 16));

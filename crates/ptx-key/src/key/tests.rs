@@ -2,7 +2,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use proptest::prelude::*;
 
-use crate::{BuildKeyHasher, Digest, KeyError, ModuleKey, PtxKey};
+use crate::{Digest, KeyError, KeyHasher, ModuleKey, PtxKey};
 
 /// Records what a `Hash` implementation writes.
 #[derive(Default)]
@@ -45,7 +45,7 @@ proptest! {
         let mut recorder = Recorder::default();
         one.hash(&mut recorder);
         prop_assert_eq!(recorder.0, [one.prefix()]);
-        prop_assert_eq!(BuildKeyHasher.hash_one(one), one.prefix());
+        prop_assert_eq!(KeyHasher::default().hash_one(one), one.prefix());
         prop_assert_eq!(&one.prefix().to_le_bytes()[..], &left[..8]);
     }
 

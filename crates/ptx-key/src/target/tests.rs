@@ -9,10 +9,10 @@ fn targets_parse_and_print() {
         ("sm_1000", 1000, Variant::Base),
     ] {
         let target: Target = text.parse().unwrap();
-        assert_eq!(target, Target::new(number, variant));
+        assert_eq!(target, Target { number, variant });
         assert_eq!(target.to_string(), text);
     }
-    assert_eq!(format!("[{:>8}]", Target::new(90, Variant::Base)), "[   sm_90]");
+    assert_eq!(format!("[{:>8}]", Target { number: 90, variant: Variant::Base }), "[   sm_90]");
 }
 
 #[test]

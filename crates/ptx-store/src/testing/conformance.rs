@@ -206,7 +206,7 @@ fn assert_same<P: crate::Payload>(found: &Artifact<P>, stored: &Artifact<P>) {
     assert_eq!(found.cost, stored.cost, "the cost comes back to the nanosecond");
     assert_eq!(found.family, stored.family, "the family comes back");
     assert_eq!(found.trace, stored.trace, "the trace comes back");
-    for (name, value) in &stored.attributes {
+    for (name, value) in stored.attributes.iter() {
         assert_eq!(found.attributes.get(name), Some(&**value), "the attribute `{name}` comes back");
     }
 }

@@ -147,13 +147,13 @@ fn every_event_but_a_hit_is_told() {
     assert_eq!(told(&events), ["computed, kept true"]);
     cache.get_or_lower(&key(1), lower("not asked")).unwrap();
     assert!(told(&events).is_empty());
-    cache.remove(&key(1));
+    cache.memory().remove(&key(1));
     cache.get_or_lower(&key(1), lower("not asked")).unwrap();
     assert_eq!(told(&events), ["removed 4", "loaded from disk", "computed, kept true"]);
     cache.get_or_lower(&key(2), || Err::<String, _>(std::fmt::Error)).unwrap_err();
     let [failed] = &told(&events)[..] else { panic!("one event") };
     assert!(failed.starts_with("failed: lowering failed"), "{failed}");
-    cache.reconfigure(Config::with_budget(Size { entries: 0, bytes: 0 }));
+    cache.memory().reconfigure(Config::with_budget(Size { entries: 0, bytes: 0 }));
     assert_eq!(told(&events), ["evicted 4"]);
     cache.get_or_lower(&key(3), lower("text")).unwrap();
     assert_eq!(told(&events), ["computed, kept false"]);
@@ -174,8 +174,8 @@ fn what_the_owner_changes_is_told_too() {
     let (cache, events) = heard(PtxCache::new(Config::with_budget(budget)));
     cache.insert(&key(1), "text");
     cache.insert(&key(2), "a text that is too long");
-    cache.remove(&key(1));
-    cache.remove(&key(1));
+    cache.memory().remove(&key(1));
+    cache.memory().remove(&key(1));
     cache.clear();
     let expected = ["inserted 4, kept true", "inserted 23, kept false", "removed 4", "cleared"];
     assert_eq!(told(&events), expected);
@@ -209,7 +209,7 @@ fn a_hit_that_lowering_disagrees_with_is_found_in_memory_and_in_a_tier() {
     let disagreed = "disagreed in line 2: two / zwei";
     let served = cache.get_or_lower(&key(1), lower("one\nzwei\nthree")).unwrap();
     assert_eq!((&*served.payload, told(&events)), ("one\ntwo\nthree", vec![disagreed.to_owned()]));
-    cache.remove(&key(1));
+    cache.memory().remove(&key(1));
     let served = cache.get_or_lower(&key(1), lower("one\nzwei\nthree")).unwrap();
     assert_eq!(&*served.payload, "one\ntwo\nthree", "what was found is served all the same");
     let removed = "removed 13";
@@ -270,7 +270,7 @@ fn a_failure_that_is_remembered_is_told_again_without_a_lowering() {
     assert_eq!((memory.failed, memory.recalled_failures, memory.misses), (3, 2, 3));
     // A text that comes from elsewhere ends it, and so does clearing.
     cache.insert(&key(1), "text");
-    cache.remove(&key(1));
+    cache.memory().remove(&key(1));
     assert_eq!(&*cache.get_or_lower(&key(1), lower("lowered")).unwrap().payload, "lowered");
 }
 

@@ -35,7 +35,7 @@ fn a_task_is_served_from_lowering_memory_and_tier_as_a_thread_is() {
     assert_eq!(ask().source, Source::Computed);
     assert_eq!(tier.take_calls(), ["load", "claim", "store"]);
     assert_eq!(ask().source, Source::Memory);
-    cache.remove(&key(1));
+    cache.memory().remove(&key(1));
     let loaded = ask();
     assert_eq!(&*loaded.payload, "text");
     assert_eq!(loaded.source, Source::Tier("disk".into()));

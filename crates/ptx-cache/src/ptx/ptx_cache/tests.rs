@@ -106,7 +106,7 @@ fn remove_leaves_tiers_alone_and_purge_does_not() {
     let tier = Arc::new(MapStore::named("disk"));
     let cache = stacked(&[Arc::clone(&tier)], WritePolicy::Ignore);
     cache.get_or_lower(&key(1), lower("ptx")).unwrap();
-    assert!(cache.remove(&key(1)).is_some());
+    assert!(cache.memory().remove(&key(1)).is_some());
     assert_eq!(
         cache.get_or_lower(&key(1), must_not_lower).unwrap().source,
         Source::Tier("disk".into())
